@@ -1,0 +1,52 @@
+# `make` prints what there is. Every target works alone on a fresh clone with Rust and Python >= 3.11.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lint format clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust -name '*.rs' -o -name Cargo.toml)
+
+help: ## Print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+# The groups of pyproject.toml are installed without the project, so that a change of Rust does not repeat this.
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+# The extension module is built in release mode and found through the source tree.
+$(VENV)/.built: $(VENV)/.installed $(SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+setup: $(VENV)/.built ## Make .venv, install everything, build the extension in release mode
+
+demo: setup ## Score a model on real data and print its report
+	$(BIN)/rankbound demo
+
+test: setup ## Run the Rust and Python tests
+	cargo test --workspace --quiet
+	$(BIN)/python -m pytest -q
+
+bench: setup ## Time the main jobs against floors and peers (ratios in one run)
+	$(BIN)/python benches/run.py
+
+lint: setup ## Formatters, linters, types, stubs
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/stubtest rankbound._core
+
+format: setup ## Rewrite the sources in the project's format
+	cargo fmt --all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) target dist python/rankbound/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,75 @@
+//! What the core refuses, with the place and the value. The binding maps each kind to a class of
+//! `rankbound.errors` and keeps the message.
+
+/// A refused input, or a run that was told to stop.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A NaN or infinite score among the candidates of a row.
+    #[error(
+        "proba has {value} at row {row}, column {column}: every score must be finite; to leave an item out, \
+         list it in `exclude` (or pass mask_neg_inf=True to let -inf mean that)"
+    )]
+    NonFiniteScore {
+        /// Row of the input matrix.
+        row: usize,
+        /// Column of the input matrix.
+        column: usize,
+        /// `NaN`, `inf` or `-inf`.
+        value: f64,
+    },
+    /// A score outside the range that a transform is defined on.
+    #[error("proba has {value} at row {row}, column {column}: {transform} needs scores {range}; {hint}")]
+    ScoreOutOfRange {
+        /// Row of the input matrix.
+        row: usize,
+        /// Column of the input matrix.
+        column: usize,
+        /// The offending score.
+        value: f64,
+        /// The transform that refused it.
+        transform: &'static str,
+        /// The range it needs, in words.
+        range: &'static str,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// A row in which every candidate is masked.
+    #[error("row {row} has no candidate left: exclude (or -inf) masks all {n_classes} columns; drop the row or unmask an item")]
+    AllMasked {
+        /// Row of the input matrix.
+        row: usize,
+        /// Number of columns.
+        n_classes: usize,
+    },
+    /// An integer score that the comparison type cannot hold exactly.
+    #[error("proba has {value} at row {row}, column {column}: integer scores {reason}")]
+    IntegerRange {
+        /// Row of the input matrix.
+        row: usize,
+        /// Column of the input matrix.
+        column: usize,
+        /// The offending score, in decimal.
+        value: String,
+        /// Why it cannot be ranked exactly here.
+        reason: &'static str,
+    },
+    /// A value that the fixed-point accumulator cannot hold.
+    #[error("{name} holds {value} at position {position}: values must be finite and below 2^40 in magnitude")]
+    AccumulatorRange {
+        /// The argument the value came from.
+        name: &'static str,
+        /// Index of the value.
+        position: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Arguments whose sizes contradict one another.
+    #[error("{0}")]
+    Shape(String),
+    /// The caller asked to stop (Ctrl-C).
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Shorthand for results of the core.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,14 @@
+//! Exact ranking measurement, without Python.
+//!
+//! Scores narrow to one tie profile per list ([`profile`]); every metric ([`metric`]) and
+//! aggregate ([`aggregate`]) reads only that. [`adjust`] rewrites scores before they are ranked,
+//! [`resample`] gives intervals afterwards.
+
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod par;
+pub mod resample;
+
+pub use error::{Error, Result};
+pub use par::Par;
