@@ -1,1 +1,3 @@
 __version__: str
+
+def available_threads() -> int: ...

@@ -34,7 +34,9 @@ pub enum Error {
         hint: &'static str,
     },
     /// A row in which every candidate is masked.
-    #[error("row {row} has no candidate left: exclude (or -inf) masks all {n_classes} columns; drop the row or unmask an item")]
+    #[error(
+        "row {row} has no candidate left: exclude (or -inf) masks all {n_classes} columns; drop the row or unmask an item"
+    )]
     AllMasked {
         /// Row of the input matrix.
         row: usize,

@@ -6,7 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod adjust;
 pub mod error;
+pub mod input;
 pub mod par;
 pub mod resample;
 

@@ -112,10 +112,14 @@ mod tests {
     fn every_task_runs_once_for_any_number_of_threads() {
         for num_threads in [1, 2, 16] {
             let sums = Par::unwatched(num_threads, |par| {
-                par.run(0..1000_u64, || 0, |sum, task| {
-                    *sum += task;
-                    Ok(())
-                })
+                par.run(
+                    0..1000_u64,
+                    || 0,
+                    |sum, task| {
+                        *sum += task;
+                        Ok(())
+                    },
+                )
             });
             assert_eq!(sums.map(|sums| sums.iter().sum::<u64>()), Ok(499_500));
         }
@@ -125,10 +129,14 @@ mod tests {
     fn the_earliest_error_wins() {
         for num_threads in [1, 2, 16] {
             let error = Par::unwatched(num_threads, |par| {
-                par.run(0..1000, || (), |(), task| match task {
-                    617 | 400 | 999 => Err(Error::Shape(task.to_string())),
-                    _ => Ok(()),
-                })
+                par.run(
+                    0..1000,
+                    || (),
+                    |(), task| match task {
+                        617 | 400 | 999 => Err(Error::Shape(task.to_string())),
+                        _ => Ok(()),
+                    },
+                )
             });
             assert_eq!(error, Err(Error::Shape("400".into())));
         }

@@ -1,11 +1,22 @@
 //! The extension module `rankbound._core`: converts arguments, releases the GIL, maps errors.
 //! It computes nothing itself.
 
+// PyO3's macros generate `unsafe`; nothing written here is.
+mod run;
+
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    use super::pyfunction;
+
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// Number of cores this process may use (affinity and cgroup quota respected).
+    #[pyfunction]
+    fn available_threads() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
 }

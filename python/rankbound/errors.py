@@ -1,0 +1,60 @@
+"""What rankbound refuses: one class per kind of mistake, each a ``ValueError`` (and a ``TypeError`` where types are wrong).
+
+Every message names the argument, the place and the value, and says what to do.
+"""
+
+
+class RankboundError(ValueError):
+    """Base of everything that rankbound refuses."""
+
+
+class InvalidTypeError(RankboundError, TypeError):
+    """An argument has a type or dtype that cannot be used."""
+
+
+class InvalidParameterError(RankboundError):
+    """An option has a value outside its range, or options contradict one another."""
+
+
+class InvalidKError(InvalidParameterError, TypeError):
+    """A cut-off is not an integer of at least 1."""
+
+
+class ShapeError(RankboundError):
+    """An array has the wrong number of dimensions, or two lengths differ."""
+
+
+class EmptyInputError(RankboundError):
+    """There is nothing to evaluate: no rows, no columns, or no row with a truth."""
+
+
+class NonFiniteScoreError(RankboundError):
+    """A score is NaN or infinite."""
+
+
+class ScoreRangeError(RankboundError):
+    """A score lies outside the range on which a transform is defined."""
+
+
+class UnknownLabelError(RankboundError):
+    """A label or class index does not name a column."""
+
+
+class DuplicateItemError(RankboundError):
+    """A class or item is named twice where each must be named once."""
+
+
+class StateError(RankboundError):
+    """A comparability state is missing, unfit for the request, or belongs to other classes."""
+
+
+class FileFormatError(RankboundError):
+    """A file is missing, truncated or of another format."""
+
+
+class ReportError(RankboundError):
+    """A JSON document is not a rankbound report of a schema version that can be read."""
+
+
+class MissingDependencyError(RankboundError, ImportError):
+    """An optional library is needed and not installed."""

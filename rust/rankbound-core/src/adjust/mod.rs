@@ -1,0 +1,1 @@
+//! Rewrites scores before they are ranked.
