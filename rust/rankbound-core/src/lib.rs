@@ -7,9 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod adjust;
+pub mod aggregate;
 pub mod error;
 pub mod input;
+mod kernel;
 pub mod par;
+pub mod profile;
 pub mod resample;
 
 pub use error::{Error, Result};

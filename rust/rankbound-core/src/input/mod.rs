@@ -1,5 +1,12 @@
 //! What the caller lends: score matrices of any numeric type, read row by row.
 
+mod element;
+mod exclusion;
+mod rows;
 mod score;
 
+pub use element::Element;
+pub use exclusion::Exclusion;
+pub use rows::Masks;
+pub(crate) use rows::{Row, RowReader, check_finite};
 pub use score::Score;

@@ -1,0 +1,190 @@
+//! What the top K of many rows does to the catalogue: expected exposure and coverage per class.
+
+use super::fixed::{Fixed, LIMB_BITS};
+use crate::kernel::{BLOCK, BlockSums, Cut, Kernel, TopK, column};
+
+/// What a class gains from rows whose cut splits its tie group: the sum of its inclusion
+/// probabilities `s / t` and of `ln(1 - s / t)`, each a [`Fixed`] in two limbs, low then high.
+///
+/// Four 64-bit lanes are added in one vector operation, where a 128-bit integer needs a carry.
+type Share = [i64; 4];
+
+/// Rows that may be added before the low limbs hand their carries on: each adds less than 2^56,
+/// and there is room for 2^7 of that.
+const ROWS_BETWEEN_CARRIES: u32 = 100;
+
+/// Members of a tie group in one block that are cheaper to add one by one than under a mask.
+const FEW: u32 = 6;
+
+/// Order-free sums, per class, of the probability of being in the top K of a row.
+///
+/// A row contributes 1 to the classes above its cut and `s / t` to the group at the cut; all other
+/// classes get nothing. A class is unseen with probability `prod (1 - p)`, kept as a sum of logs,
+/// rows breaking their ties independently.
+#[derive(Debug, Clone)]
+pub struct CatalogueSums {
+    /// Rows in which the class is in the top K by every order of its ties.
+    certain: Vec<i64>,
+    share: Vec<BlockSums>,
+    // What whole blocks, or all classes, gain together, so that a tie group of thousands of classes
+    // is added in a few steps.
+    block_share: Vec<Share>,
+    all_share: Share,
+    all_certain: i64,
+    rows_since_carry: u32,
+    last: Option<((u32, u32), Share)>,
+}
+
+/// Expected exposure and the probability of having been shown at least once, per class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exposure {
+    /// Expected number of rows that show the class in their top K.
+    pub expected: Vec<f64>,
+    /// Probability that at least one row shows it.
+    pub seen: Vec<f64>,
+}
+
+impl CatalogueSums {
+    /// Sums over no rows.
+    pub fn new(n_classes: usize) -> Self {
+        Self {
+            certain: vec![0; n_classes],
+            share: vec![[[0; BLOCK]; 4]; n_classes.div_ceil(BLOCK)],
+            block_share: vec![[0; 4]; n_classes.div_ceil(BLOCK)],
+            all_share: [0; 4],
+            all_certain: 0,
+            rows_since_carry: 0,
+            last: None,
+        }
+    }
+
+    /// Adds the top K of one row.
+    pub(crate) fn add_top<T: Kernel>(&mut self, row: &[T], top: &TopK<T>) {
+        for &class in &top.above {
+            self.certain[class as usize] += 1;
+        }
+        let Some(Cut { value, size, slots }) = top.cut else { return };
+        let share = if slots == size { None } else { Some(self.share_of(slots, size)) };
+        for &(block, tied) in &top.tied_blocks {
+            let classes = block * BLOCK..row.len().min((block + 1) * BLOCK);
+            let scores = &row[classes.clone()];
+            let members = || classes.clone().zip(scores).filter(|(_, score)| **score == value);
+            match share {
+                // At most K classes.
+                None => members().for_each(|(class, _)| self.certain[class] += 1),
+                Some(share) if tied as usize == scores.len() => add(&mut self.block_share[block], &share),
+                Some(share) if tied > FEW => T::add_where_equal(&mut self.share[block], scores, value, &share),
+                Some(share) => members().for_each(|(class, _)| self.add_to_class(column(class), &share)),
+            }
+        }
+    }
+
+    /// Adds the top K of one row, given the members of the group at the cut.
+    pub(crate) fn add_listed(&mut self, above: &[u32], members: &[u32], slots: u32) {
+        let size = column(members.len());
+        let certain = above.iter().chain(if slots == size { members } else { &[] });
+        certain.for_each(|&class| self.certain[class as usize] += 1);
+        if slots < size {
+            let share = self.share_of(slots, size);
+            members.iter().for_each(|&class| self.add_to_class(class, &share));
+        }
+    }
+
+    /// Adds one row in which all classes but the `masked` ones tie: a ranker without preference.
+    pub(crate) fn add_uniform(&mut self, masked: &[u32], k: usize) {
+        let size = column(self.certain.len() - masked.len());
+        let slots = column(k.min(size as usize));
+        if slots == size {
+            self.all_certain += 1;
+            masked.iter().for_each(|&class| self.certain[class as usize] -= 1);
+        } else {
+            let share = self.share_of(slots, size);
+            add(&mut self.all_share, &share);
+            let opposite = share.map(|limb| -limb);
+            masked.iter().for_each(|&class| self.add_to_class(class, &opposite));
+        }
+    }
+
+    /// Adds the sums over other rows.
+    pub fn merge(&mut self, other: &Self) {
+        self.certain.iter_mut().zip(&other.certain).for_each(|(mine, theirs)| *mine += theirs);
+        self.all_certain += other.all_certain;
+        // Both sides carry first, so that two small low limbs meet.
+        let mut other = other.clone();
+        self.carry();
+        other.carry();
+        let blocks = self.share.iter_mut().flatten().zip(other.share.iter().flatten());
+        blocks.flat_map(|(mine, theirs)| mine.iter_mut().zip(theirs)).for_each(|(mine, theirs)| *mine += theirs);
+        self.block_share.iter_mut().zip(&other.block_share).for_each(|(mine, theirs)| add(mine, theirs));
+        add(&mut self.all_share, &other.all_share);
+        self.carry();
+    }
+
+    /// The expectations, per class.
+    pub fn exposure(&self) -> Exposure {
+        let one = Fixed::from_f64(1.0);
+        let sum = |class: usize, limb: usize| -> Fixed {
+            let (block, at) = (class / BLOCK, class % BLOCK);
+            let own = self.share[block].map(|sums| sums[at]);
+            let shares = [own, self.block_share[block], self.all_share];
+            shares.map(|share| Fixed::from_limbs(share[limb], share[limb + 1])).into_iter().sum()
+        };
+        let per_class = self.certain.iter().enumerate().map(|(class, &certain)| {
+            let certain = u64::try_from(certain + self.all_certain).expect("no class is shown fewer than 0 times");
+            let expected = (one.times(certain) + sum(class, 0)).to_f64();
+            // Adding 0 turns -0 into 0.
+            let seen = if certain > 0 { 1.0 } else { -libm::expm1(sum(class, 2).to_f64()) + 0.0 };
+            (expected, seen)
+        });
+        let (expected, seen) = per_class.unzip();
+        Exposure { expected, seen }
+    }
+
+    /// The share of a row whose cut leaves `slots` places to a group of `size`. Remembered, because
+    /// neighbouring rows often split alike.
+    fn share_of(&mut self, slots: u32, size: u32) -> Share {
+        self.rows_since_carry += 1;
+        if self.rows_since_carry > ROWS_BETWEEN_CARRIES {
+            self.carry();
+        }
+        match self.last {
+            Some((split, share)) if split == (slots, size) => share,
+            _ => {
+                let inclusion = f64::from(slots) / f64::from(size);
+                let [low, high] = Fixed::from_f64(inclusion).limbs();
+                let [log_low, log_high] = Fixed::from_f64(libm::log1p(-inclusion)).limbs();
+                let share = [low, high, log_low, log_high];
+                self.last = Some(((slots, size), share));
+                share
+            }
+        }
+    }
+
+    fn add_to_class(&mut self, class: u32, share: &Share) {
+        let (block, at) = (class as usize / BLOCK, class as usize % BLOCK);
+        self.share[block].iter_mut().zip(share).for_each(|(sums, share)| sums[at] += share);
+    }
+
+    fn carry(&mut self) {
+        for [low, high, log_low, log_high] in &mut self.share {
+            carry(low.iter_mut().zip(high));
+            carry(log_low.iter_mut().zip(log_high));
+        }
+        for [low, high, log_low, log_high] in self.block_share.iter_mut().chain([&mut self.all_share]) {
+            carry([(low, high), (log_low, log_high)]);
+        }
+        self.rows_since_carry = 0;
+    }
+}
+
+fn add(sum: &mut Share, share: &Share) {
+    sum.iter_mut().zip(share).for_each(|(sum, share)| *sum += share);
+}
+
+/// Moves what does not fit the low limbs to the high ones.
+fn carry<'a>(limbs: impl IntoIterator<Item = (&'a mut i64, &'a mut i64)>) {
+    for (low, high) in limbs {
+        *high += *low >> LIMB_BITS;
+        *low &= (1 << LIMB_BITS) - 1;
+    }
+}

@@ -1,0 +1,26 @@
+//! The waist: where the judged items of a list stand, and with how many others they tie.
+//!
+//! Whatever the input, a list narrows to these counts, and every metric reads only them.
+
+mod scan;
+
+pub use scan::{Block, Grading, Scan, ScanOptions, scan};
+
+/// Where one judged item stands in its list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Placement {
+    /// Candidates that score strictly higher (`b`).
+    pub better: u32,
+    /// Candidates that score the same, the item included (`t`); 0 if the item is no candidate.
+    pub tied: u32,
+}
+
+impl Placement {
+    /// An item that is not among the candidates: a miss at every cut-off.
+    pub const MISS: Self = Self { better: 0, tied: 0 };
+
+    /// Whether the item is no candidate.
+    pub fn is_miss(self) -> bool {
+        self.tied == 0
+    }
+}
