@@ -11,6 +11,7 @@ pub mod aggregate;
 pub mod error;
 pub mod input;
 mod kernel;
+pub mod metric;
 pub mod par;
 pub mod profile;
 pub mod resample;

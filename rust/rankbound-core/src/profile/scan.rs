@@ -240,31 +240,3 @@ impl<T: Kernel> Ranker<T> {
         Ok(truth.map_or(Placement::MISS, |_| Placement { better: pass.better, tied: pass.tied }))
     }
 }
-#[cfg(test)]
-mod timing {
-    use super::*;
-    #[test]
-    #[ignore]
-    fn t() {
-        let c = 10000;
-        let mut s = 1u64;
-        for lev in [false, true] {
-        let rows: Vec<Vec<f32>> = (0..16).map(|_| (0..c).map(|_| { s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407); let x = (s >> 40) as f32 / 16777216.0; if lev { (x * 256.0).floor() / 255.0 } else { x } }).collect()).collect();
-        let mut maxima = vec![]; let mut top = TopK::<f32>::default(); let mut cat = CatalogueSums::new(c);
-        for _ in 0..3 {
-            let (mut a, mut b, mut d) = (0., 0., 0.);
-            for rep in 0..2000 { let row = &rows[rep % 4];
-                let t = std::time::Instant::now();
-                std::hint::black_box(f32::block_pass(row, row[5], &mut maxima));
-                a += t.elapsed().as_secs_f64();
-                let t = std::time::Instant::now();
-                f32::find_top(&mut top, row, &maxima, 10, false);
-                b += t.elapsed().as_secs_f64();
-                let t = std::time::Instant::now();
-                cat.add_top(row, &top);
-                d += t.elapsed().as_secs_f64();
-            }
-            println!("pass {:.3} find {:.3} add {:.3} us", a * 1e6 / 2000., b * 1e6 / 2000., d * 1e6 / 2000.);
-        } }
-    }
-}
