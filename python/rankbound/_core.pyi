@@ -10,6 +10,7 @@ __all__ = ["Transform", "__version__", "available_threads", "dead_classes", "fit
 __version__: str
 
 def available_threads() -> int: ...
+
 @final
 class Transform:
     @staticmethod
