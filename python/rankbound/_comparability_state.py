@@ -180,7 +180,7 @@ class ComparabilityState:
         differ = np.ones(n_classes, bool) if ids.dtype.kind != self.classes.dtype.kind else ids != self.classes
         if differ.any():
             place = int(differ.argmax())
-            reordered = not differ.all() and set(ids.tolist()) == set(self.classes.tolist())
+            reordered = set(ids.tolist()) == set(self.classes.tolist())
             raise StateError(
                 f"state has the class {show(self.classes[place])} at position {place}, classes has {show(ids[place])}; "
                 + ("put the columns in the order of state.classes" if reordered else "fit a state for these classes")
