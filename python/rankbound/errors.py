@@ -1,6 +1,7 @@
-"""What rankbound refuses: one class per kind of mistake, each a ``ValueError`` (and a ``TypeError`` where types are wrong).
+"""What rankbound refuses: one class per kind of mistake, each a ``ValueError``.
 
-Every message names the argument, the place and the value, and says what to do.
+Where a type is wrong it is a ``TypeError`` as well. Every message names the argument, the place and the value, and
+says what to do.
 """
 
 

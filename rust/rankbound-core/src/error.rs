@@ -65,6 +65,9 @@ pub enum Error {
         /// The value.
         value: f64,
     },
+    /// An option outside its range, or options that contradict one another.
+    #[error("{0}")]
+    Parameter(String),
     /// Arguments whose sizes contradict one another.
     #[error("{0}")]
     Shape(String),

@@ -2,6 +2,7 @@
 //! It computes nothing itself.
 
 // PyO3's macros generate `unsafe`; nothing written here is.
+mod adjust;
 mod run;
 
 use pyo3::prelude::*;
@@ -9,6 +10,9 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     use super::pyfunction;
+
+    #[pymodule_export]
+    use super::adjust::{PyTransform, dead_classes, fit_knots, transform_scores};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -59,7 +59,7 @@ pub(crate) fn to_py(error: &Error) -> PyErr {
         Error::ScoreOutOfRange { .. } => ScoreRangeError::new_err(message),
         Error::AllMasked { .. } => EmptyInputError::new_err(message),
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
-        Error::AccumulatorRange { .. } => InvalidParameterError::new_err(message),
+        Error::AccumulatorRange { .. } | Error::Parameter(_) => InvalidParameterError::new_err(message),
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),

@@ -1,16 +1,17 @@
-//! Rewrites scores before they are ranked.
-use crate::{Result, input::Score};
-/// x
-#[derive(Clone)]
-pub enum Transform { /// i
- Identity, /// r
- Rates(Vec<f64>) }
-impl Transform {
-    /// x
-    pub fn is_identity(&self) -> bool { matches!(self, Self::Identity) }
-    /// x
-    pub fn apply_row<T: Score>(&self, _row: usize, row: &[T], out: &mut [f64]) -> Result<()> {
-        if let Self::Rates(d) = self { for ((o, s), d) in out.iter_mut().zip(row).zip(d) { *o = s.to_f64() / d; } }
-        Ok(())
-    }
-}
+//! Rewrites scores before they are ranked, so that classes of unequal frequency can be compared.
+//!
+//! A [`Transform`] is frozen: applying it is a pure function of one row, so the ranking of a row
+//! never depends on the rows beside it. Everything is evaluated in `f64`.
+
+mod fit;
+mod knots;
+mod matrix;
+mod transform;
+
+#[cfg(test)]
+mod tests;
+
+pub use fit::{dead_classes, fit_knots};
+pub use knots::{KnotParts, Knots};
+pub use matrix::transform_matrix;
+pub use transform::{Rates, Transform};

@@ -188,7 +188,7 @@ impl<T: Kernel> Sums<T> {
         let masked = !row.masked.is_empty();
         for ((transform, top), placement) in transforms.iter().zip(&mut self.tops).zip(placements) {
             let top = list.exposed.then_some(top);
-            *placement = if transform.is_identity() {
+            *placement = if matches!(transform, Transform::Identity) {
                 self.native.rank(row.scores, truth, k, masked, list.row, top)?
             } else {
                 transform.apply_row(list.row, row.scores, &mut self.scores)?;

@@ -1,0 +1,53 @@
+"""Files that are either complete or not there."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from rankbound.errors import FileFormatError
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that takes the name ``path`` once the block ends without an exception.
+
+    Until then the bytes go to a temporary name in the same folder, so that a reader, or a crash, never meets half a
+    file. A symbolic link is followed, not replaced.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The exact name to write; no suffix is added. An existing file is replaced.
+
+    Yields
+    ------
+    BinaryIO
+        The file to write to.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not exist, ``path`` is a folder, or the folder cannot be written to.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileFormatError(f"cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}; create it")
+    if target.is_dir():
+        raise FileFormatError(f"cannot write {os.fspath(path)!r}: it is a folder; give the name of a file in it")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        handle = temporary.open("xb")
+    except OSError as error:
+        raise FileFormatError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from error
+    try:
+        with handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

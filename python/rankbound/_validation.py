@@ -1,0 +1,288 @@
+"""Arguments, checked once: every message names the argument, the place and the value, and says what to do."""
+
+import math
+import operator
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound.errors import (
+    EmptyInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    NonFiniteScoreError,
+    ShapeError,
+)
+
+THREADS_VARIABLE = "RANKBOUND_NUM_THREADS"
+MAX_THREADS = 1024
+# Beyond it float64 merges neighbouring integers, which would make ties.
+MAX_EXACT_INTEGER = 2**53
+# Scores looked at in one step where a whole-matrix temporary would cost memory.
+_BLOCK_SCORES = 1 << 20
+
+
+def as_numpy(value: Any, *, name: str) -> NDArray[Any]:
+    """Return a numpy array over ``value``, without a copy where that is possible.
+
+    Parameters
+    ----------
+    value : array_like
+        numpy array, (nested) list, DataFrame or Series with ``to_numpy``, or anything with ``__array__`` or
+        ``__dlpack__``. Tensors are detached and brought to the host; bfloat16 becomes float32, which holds it exactly.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    ndarray
+        In native byte order and aligned. A numpy array that is so already is returned as it is.
+
+    Raises
+    ------
+    InvalidTypeError
+        For masked arrays, sparse matrices and everything that is no array.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidTypeError(f"{name} is a masked array, whose mask would be lost: pass {name}.filled(...) instead")
+    if hasattr(value, "toarray") and hasattr(value, "nnz"):
+        raise InvalidTypeError(f"{name} is a sparse matrix: pass {name}.toarray(), or ranked lists of its entries")
+    try:
+        array = _to_numpy(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise InvalidTypeError(
+            f"{name} cannot be read as a numpy array ({type(value).__name__}: {error}); pass a numpy array"
+        ) from error
+    if array.dtype.name == "bfloat16":
+        array = array.astype(np.float32)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.aligned else array.copy()
+
+
+def _to_numpy(value: Any) -> NDArray[Any]:
+    if isinstance(value, np.ndarray):
+        return np.asarray(value) if isinstance(value, np.matrix) else value
+    if hasattr(value, "detach"):
+        value = value.detach()
+        value = value.cpu() if hasattr(value, "cpu") else value
+        value = value.float() if "bfloat16" in str(getattr(value, "dtype", "")) else value
+    if hasattr(value, "to_numpy"):
+        return np.asarray(value.to_numpy())
+    if isinstance(value, (list, tuple, range)) or hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    raise TypeError("no array interface")
+
+
+def as_score_matrix(proba: Any, *, name: str = "proba") -> NDArray[Any]:
+    """Return scores as a two-dimensional numpy array, without a copy where that is possible.
+
+    Parameters
+    ----------
+    proba : array_like of shape (n_rows, n_classes)
+        Scores, as described in :func:`as_numpy`.
+    name : str, default "proba"
+        The argument, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+        float16, float32, float64 or any integer dtype; not checked for finite values.
+
+    Raises
+    ------
+    InvalidTypeError
+        For other dtypes and for what :func:`as_numpy` refuses.
+    ShapeError
+        Unless there are two dimensions.
+    EmptyInputError
+        Without rows or columns.
+    """
+    matrix = as_numpy(proba, name=name)
+    dtype = matrix.dtype
+    if dtype.kind not in "fiu" or dtype.char == "g":
+        hint = {
+            "b": "booleans are decisions, not scores: pass the scores they came from",
+            "O": "convert to one numeric type, e.g. with .astype('float64')",
+            "c": "complex numbers have no order",
+        }.get(dtype.kind, "convert to float64")
+        raise InvalidTypeError(f"{name} has dtype {dtype}; scores must be float16/32/64 or integers: {hint}")
+    if matrix.ndim != 2:
+        raise ShapeError(
+            f"{name} has {matrix.ndim} dimension(s), shape {matrix.shape}; it must have two: one row per list, one "
+            "column per class"
+        )
+    if 0 in matrix.shape:
+        raise EmptyInputError(f"{name} has shape {matrix.shape}: there is nothing to rank")
+    return matrix
+
+
+def as_float_scores(matrix: NDArray[Any], *, name: str = "proba") -> NDArray[np.float32] | NDArray[np.float64]:
+    """Return a score matrix as float32 or float64, exactly.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_classes)
+        From :func:`as_score_matrix`.
+    name : str, default "proba"
+        The argument, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+        The matrix itself if it is float32 or float64.
+
+    Raises
+    ------
+    InvalidTypeError
+        For integers beyond 2^53.
+    """
+    if matrix.dtype.kind == "f":
+        return matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
+    if matrix.dtype.itemsize == 8:
+        for first, block in _row_blocks(matrix):
+            beyond = (block > MAX_EXACT_INTEGER) | (block < -MAX_EXACT_INTEGER if matrix.dtype.kind == "i" else False)
+            if beyond.any():
+                row, column = np.argwhere(beyond)[0]
+                raise InvalidTypeError(
+                    f"{name} has {block[row, column]} at row {first + row}, column {column}: integers beyond 2^53 "
+                    "cannot be transformed exactly; rescale them"
+                )
+    return matrix.astype(np.float64)
+
+
+def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool = False, name: str = "proba") -> None:
+    """Refuse scores that are not finite.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_classes)
+        From :func:`as_score_matrix`.
+    mask_neg_inf : bool, default False
+        Whether ``-inf`` is allowed, as the mark of an item that is no candidate.
+    name : str, default "proba"
+        The argument, for messages.
+
+    Raises
+    ------
+    NonFiniteScoreError
+        Naming the first row and column.
+    """
+    if matrix.dtype.kind != "f":
+        return
+    for first, block in _row_blocks(matrix):
+        accepted = (block < np.inf) if mask_neg_inf else np.isfinite(block)
+        if not accepted.all():
+            row, column = np.argwhere(~accepted)[0]
+            raise NonFiniteScoreError(
+                f"{name} has {block[row, column]} at row {first + row}, column {column}: every score must be finite "
+                "(with mask_neg_inf=True -inf marks an item that is no candidate)"
+            )
+
+
+def _row_blocks(matrix: NDArray[Any]) -> Any:
+    step = max(1, _BLOCK_SCORES // matrix.shape[1])
+    return ((first, matrix[first : first + step]) for first in range(0, matrix.shape[0], step))
+
+
+def resolve_num_threads(num_threads: int | None) -> int:
+    """Return the number of threads to use.
+
+    Parameters
+    ----------
+    num_threads : int or None
+        None takes the environment variable ``RANKBOUND_NUM_THREADS``, else all cores available to the process.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not an integer.
+    InvalidParameterError
+        If it, or the environment variable, is out of range.
+    """
+    if num_threads is None:
+        text = os.environ.get(THREADS_VARIABLE, "").strip()
+        if not text:
+            return min(_core.available_threads(), MAX_THREADS)
+        try:
+            count, name = int(text), THREADS_VARIABLE
+        except ValueError as error:
+            raise InvalidParameterError(
+                f"the environment variable {THREADS_VARIABLE} is {text!r}; set it to an integer of at least 1"
+            ) from error
+    else:
+        count, name = as_integer(num_threads, name="num_threads"), "num_threads"
+    if not 1 <= count <= MAX_THREADS:
+        raise InvalidParameterError(f"{name} must be between 1 and {MAX_THREADS}, got {count}")
+    return count
+
+
+def as_integer(value: Any, *, name: str) -> int:
+    """Return an integer option as ``int``; booleans and floats are refused.
+
+    Parameters
+    ----------
+    value : int
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not an integer.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise InvalidTypeError(f"{name} must be an integer, got {value!r}")
+
+
+def as_non_negative(value: Any, *, name: str) -> float:
+    """Return a real option that must be finite and at least 0.
+
+    Parameters
+    ----------
+    value : float
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not a number.
+    InvalidParameterError
+        If it is negative, NaN or infinite.
+    """
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        raise InvalidTypeError(f"{name} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidTypeError(f"{name} must be a number, got {value!r}") from error
+    if not (math.isfinite(number) and number >= 0):
+        raise InvalidParameterError(f"{name} must be finite and at least 0, got {value!r}")
+    return number
