@@ -3,7 +3,11 @@
 
 // PyO3's macros generate `unsafe`; nothing written here is.
 mod adjust;
+mod aggregate;
+mod metric;
+mod profile;
 mod run;
+mod scores;
 
 use pyo3::prelude::*;
 
@@ -13,6 +17,15 @@ mod _core {
 
     #[pymodule_export]
     use super::adjust::{PyTransform, dead_classes, fit_knots, transform_scores};
+
+    #[pymodule_export]
+    use super::aggregate::{exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
+
+    #[pymodule_export]
+    use super::metric::{list_values, tie_spread};
+
+    #[pymodule_export]
+    use super::profile::{PyScan, PyScanBlock, scan_scores};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -2,12 +2,6 @@
 
 use super::fixed::Fixed;
 
-/// Expected share of the catalogue shown at least once: the mean over classes of `seen`.
-/// NaN for no classes.
-pub fn coverage(seen: &[f64]) -> f64 {
-    super::groups::mean(seen)
-}
-
 /// Entropy of the exposure shares in nats, from 0 (one class) to `ln C` (all alike).
 /// NaN if nothing is exposed.
 ///
@@ -65,6 +59,6 @@ mod tests {
             assert_eq!(gini(&exposure), 0.0);
             assert!((entropy(&exposure) - (n_classes as f64).ln()).abs() < 1e-14);
         }
-        assert!(gini(&[0.0, 0.0]).is_nan() && entropy(&[0.0]).is_nan() && coverage(&[]).is_nan());
+        assert!(gini(&[0.0, 0.0]).is_nan() && entropy(&[0.0]).is_nan());
     }
 }

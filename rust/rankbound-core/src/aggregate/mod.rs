@@ -6,6 +6,6 @@ mod fixed;
 mod groups;
 
 pub use catalogue::{CatalogueSums, Exposure};
-pub use concentration::{coverage, entropy, gini};
+pub use concentration::{entropy, gini};
 pub use fixed::{Fixed, VALUE_LIMIT};
 pub use groups::{GroupSums, mean, sum};

@@ -1,0 +1,54 @@
+//! Sums and means that do not depend on order: see `rankbound_core::aggregate`.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use rankbound_core::aggregate::{self, GroupSums};
+
+use crate::run::to_py;
+
+type Values<'py> = PyReadonlyArray1<'py, f64>;
+
+/// The mean, rounded once; NaN for no values.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn exact_mean(values: Values<'_>) -> PyResult<f64> {
+    Ok(aggregate::mean(values.as_slice()?))
+}
+
+/// The sum, rounded once.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn exact_sum(values: Values<'_>) -> PyResult<f64> {
+    aggregate::sum(values.as_slice()?, "values").map_err(|error| to_py(&error))
+}
+
+type PyGroups<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
+
+/// Sum, mean and number of the values of each group.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn group_sums<'py>(
+    py: Python<'py>,
+    values: Values<'py>,
+    codes: PyReadonlyArray1<'py, u32>,
+    n_groups: usize,
+) -> PyResult<PyGroups<'py>> {
+    let groups =
+        GroupSums::new(values.as_slice()?, codes.as_slice()?, n_groups).map_err(|error| to_py(&error))?;
+    let (sums, means, counts) = (groups.sums(), groups.means(), groups.counts().to_vec());
+    Ok((sums.into_pyarray(py), means.into_pyarray(py), counts.into_pyarray(py)))
+}
+
+/// Entropy in nats of the shares of an exposure vector; NaN if nothing is exposed.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn exposure_entropy(exposure: Values<'_>) -> PyResult<f64> {
+    Ok(aggregate::entropy(exposure.as_slice()?))
+}
+
+/// Gini coefficient of an exposure vector; NaN if nothing is exposed.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn exposure_gini(exposure: Values<'_>) -> PyResult<f64> {
+    Ok(aggregate::gini(exposure.as_slice()?))
+}

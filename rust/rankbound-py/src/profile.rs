@@ -1,0 +1,116 @@
+//! Scans of score matrices: see `rankbound_core::profile`.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use rankbound_core::adjust::Transform;
+use rankbound_core::aggregate::CatalogueSums;
+use rankbound_core::input::{Exclusion, Masks};
+use rankbound_core::profile::{self, Grading, ScanOptions};
+use rankbound_core::{Error, Result};
+
+use crate::adjust::PyTransform;
+use crate::run::run;
+use crate::scores::{AnyScores, with_any_scores};
+
+/// Excluded columns per row: row starts and columns, as in a CSR matrix.
+pub(crate) type PyExclusion<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>);
+
+/// Borrows one-dimensional arrays; numpy hands them over contiguous.
+fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+    Ok(array.as_slice()?)
+}
+
+/// Expected exposure and probability of having been shown, per class.
+type PyExposure<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// What a scan finds for one transform.
+#[pyclass(frozen, get_all, name = "ScanBlock", module = "rankbound._core")]
+pub(crate) struct PyScanBlock {
+    /// Candidates above each list's truth.
+    better: Py<PyArray1<u32>>,
+    /// Candidates that tie with it, itself included; 0 if it is no candidate.
+    tied: Py<PyArray1<u32>>,
+    /// Expected exposure per class.
+    exposure: Py<PyArray1<f64>>,
+    /// Probability of having been shown at least once, per class.
+    seen: Py<PyArray1<f64>>,
+    /// Lists whose top k depends on the order of equal scores.
+    n_tied_at_cut: u64,
+}
+
+/// What a scan finds.
+#[pyclass(frozen, get_all, name = "Scan", module = "rankbound._core")]
+pub(crate) struct PyScan {
+    /// One block per transform.
+    blocks: Vec<Py<PyScanBlock>>,
+    /// Candidates per list.
+    n_candidates: Py<PyArray1<u32>>,
+    /// Exposure per class of a ranker without preference.
+    uniform_exposure: Py<PyArray1<f64>>,
+    /// Probability of having been shown by it, per class.
+    uniform_seen: Py<PyArray1<f64>>,
+    /// Lists whose truth is masked.
+    n_masked_truth: u64,
+}
+
+fn exposure<'py>(py: Python<'py>, sums: &CatalogueSums) -> PyExposure<'py> {
+    let exposure = sums.exposure();
+    (exposure.expected.into_pyarray(py), exposure.seen.into_pyarray(py))
+}
+
+/// Reads each graded row once and ranks it under every transform.
+#[pyfunction]
+#[pyo3(signature = (scores, rows, truths, transforms, *, k, exclude, mask_neg_inf, exposed, num_threads, progress))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
+pub(crate) fn scan_scores<'py>(
+    py: Python<'py>,
+    scores: AnyScores<'py>,
+    rows: PyReadonlyArray1<'py, i64>,
+    truths: PyReadonlyArray1<'py, i64>,
+    transforms: Vec<PyRef<'py, PyTransform>>,
+    k: usize,
+    exclude: Option<PyExclusion<'py>>,
+    mask_neg_inf: bool,
+    exposed: Option<PyReadonlyArray1<'py, bool>>,
+    num_threads: usize,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<PyScan> {
+    let transforms: Vec<Transform> = transforms.iter().map(|transform| transform.inner.clone()).collect();
+    let (rows, truths) = (slice(&rows)?, slice(&truths)?);
+    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
+    let (exclude, exposed) = (exclude.transpose()?, exposed.as_ref().map(slice).transpose()?);
+    let scan = with_any_scores!(scores, view => run(py, num_threads, progress, |par| {
+        let rows = rows.iter().map(|&row| index(row)).collect::<Result<Vec<_>>>()?;
+        let truths: Vec<_> = truths.iter().map(|&truth| u32::try_from(truth).ok()).collect();
+        let exclude = exclude
+            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
+            .transpose()?;
+        let options = ScanOptions { k, masks: Masks { exclude, neg_inf: mask_neg_inf } };
+        profile::scan(par, &view, &Grading { rows: &rows, truths: &truths, exposed }, &transforms, &options)
+    }))?;
+    let blocks = scan.blocks.into_iter().map(|block| {
+        let (better, tied): (Vec<u32>, Vec<u32>) = block.placements.iter().map(|at| (at.better, at.tied)).unzip();
+        let (exposure, seen) = exposure(py, &block.catalogue);
+        let block = PyScanBlock {
+            better: better.into_pyarray(py).unbind(),
+            tied: tied.into_pyarray(py).unbind(),
+            exposure: exposure.unbind(),
+            seen: seen.unbind(),
+            n_tied_at_cut: block.n_tied_at_cut,
+        };
+        Py::new(py, block)
+    });
+    let (uniform_exposure, uniform_seen) = exposure(py, &scan.uniform);
+    Ok(PyScan {
+        blocks: blocks.collect::<PyResult<_>>()?,
+        n_candidates: scan.n_candidates.into_pyarray(py).unbind(),
+        uniform_exposure: uniform_exposure.unbind(),
+        uniform_seen: uniform_seen.unbind(),
+        n_masked_truth: scan.n_masked_truth,
+    })
+}
+
+fn index(row: i64) -> Result<usize> {
+    usize::try_from(row).map_err(|_| Error::Shape(format!("row {row} is to be graded, but rows count from 0")))
+}
