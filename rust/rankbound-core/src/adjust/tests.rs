@@ -123,6 +123,12 @@ fn percentiles_of_the_worked_example() {
 }
 
 #[test]
+fn knots_are_evenly_spaced_order_statistics_with_halves_rounded_up() {
+    let knots = fit(&column(&[5.0, 4.0, 3.0, 2.0, 1.0, 0.0]).view(), 3);
+    assert_eq!((knots.values.as_slice(), knots.less.as_slice()), ([0.0, 3.0, 5.0].as_slice(), [0, 3, 5].as_slice()));
+}
+
+#[test]
 fn percentiles_of_special_columns() {
     let constant = fit(&column(&[0.3; 4]).view(), 101);
     assert_eq!([0.2, 0.3, 0.4].map(|query| constant.percentile(0, query)), [0.0, 0.5, 1.0]);
@@ -130,6 +136,10 @@ fn percentiles_of_special_columns() {
     assert_eq!([-1.0, 0.0, 1.0].map(|query| zeros.percentile(0, query)), [0.0; 3]);
     let signed = fit(&column(&[-0.0, 0.0, 1.0]).view(), 101);
     assert_eq!((signed.values.as_slice(), signed.percentile(0, -0.0)), ([0.0, 1.0].as_slice(), 2.0 / 6.0));
+    assert!(signed.values[0].is_sign_positive());
+    // 0.5 is as far from -1e20 as 1 is, and 1/9 + (6/9 - 1/9) rounds up.
+    let far = fit(&column(&[-1e20, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0]).view(), 2);
+    assert_eq!(far.percentile(0, 0.5), 6.0 / 9.0);
     let wide = fit(&column(&[-f64::MAX, 1.0, 2.0, f64::MAX]).view(), 2);
     assert_eq!(wide.percentile(0, 0.0), 0.5);
 }
@@ -170,7 +180,11 @@ fn threads_and_strides_do_not_matter() {
         })
     };
     let one = run(1, &scores.view());
-    assert!(one.is_ok());
+    let (percentiles, rates, knots) = one.clone().expect("legal");
+    let row = scores.row(299).mapv(f64::from).to_vec();
+    let counted = Transform::rates(&counts, 245_350, &knots.dead, 0.7, 50.0).expect("legal");
+    assert_eq!(apply(&counted, &row), Ok(rates.row(299).to_vec()));
+    assert_eq!(apply(&Transform::Percentile(knots), &row), Ok(percentiles.row(299).to_vec()));
     assert_eq!(one, run(5, &scores.view()));
     assert_eq!(one, run(2, &columnwise.view()));
 }
