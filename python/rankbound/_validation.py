@@ -3,6 +3,7 @@
 import math
 import operator
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound.errors import (
     EmptyInputError,
+    InvalidKError,
     InvalidParameterError,
     InvalidTypeError,
     NonFiniteScoreError,
@@ -253,6 +255,62 @@ def as_integer(value: Any, *, name: str) -> int:
         except TypeError:
             pass
     raise InvalidTypeError(f"{name} must be an integer, got {value!r}")
+
+
+def as_cut_off(k: Any, *, name: str = "k") -> int:
+    """Return a cut-off: an integer of at least 1, which may exceed the number of classes.
+
+    Parameters
+    ----------
+    k : int
+        The option.
+    name : str, default "k"
+        The argument, for messages.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InvalidKError
+        If it is no integer or below 1.
+    """
+    try:
+        number = as_integer(k, name=name)
+    except InvalidTypeError as error:
+        raise InvalidKError(str(error)) from error
+    if number < 1:
+        raise InvalidKError(f"{name} must be at least 1, got {number}")
+    return number
+
+
+def as_choice(value: Any, choices: Sequence[str], *, name: str) -> str:
+    """Return an option that must be one of a few names.
+
+    Parameters
+    ----------
+    value : str
+        The option.
+    choices : sequence of str
+        What it may be.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    str
+        The value, as a plain string.
+
+    Raises
+    ------
+    InvalidParameterError
+        If it is none of them.
+    """
+    if isinstance(value, str) and value in choices:
+        return str(value)
+    raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def as_non_negative(value: Any, *, name: str) -> float:
