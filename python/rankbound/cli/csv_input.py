@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankbound.cli.input_errors import choose, fail
+from rankbound.cli.input_errors import choose, fail, own_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,8 +165,10 @@ def _is_label_header(cells: list[str], name: str, *, numeric: bool) -> bool:
     first, *others = cells
     if not first or _is_number(first):
         return False
-    known = first.lower() in _HEADERS | {name, f"y_{name}"}
-    return known or numeric or (bool(others) and all(not cell or _is_number(cell) for cell in others))
+    present = [cell for cell in others if cell]
+    return (
+        numeric or first.lower() in _HEADERS.union(own_names(name)) or (present != [] and all(map(_is_number, present)))
+    )
 
 
 def _is_number(cell: str) -> bool:

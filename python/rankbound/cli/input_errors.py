@@ -21,6 +21,12 @@ def fail(path: str, name: str, why: str, *, line: int = 0, column: int = 0) -> F
     return FileFormatError(f"{flag(name)} {path!r}{place} {why}")
 
 
+def own_names(name: str) -> list[str]:
+    """Return what the array or column for an option may be called: as the option, or as the report's argument."""
+    arguments = {"truth": "y_true", "train": "y_train"}
+    return [name, flag(name)[2:], arguments.get(name, name)]
+
+
 def choose(path: str, name: str, names: Sequence[str], *, what: str) -> str:
     """Return the one of several names that an option means: its own, else the only one.
 
@@ -43,7 +49,7 @@ def choose(path: str, name: str, names: Sequence[str], *, what: str) -> str:
     FileFormatError
         If there is none, or several and none has the option's name.
     """
-    for own in (name, flag(name)[2:], f"y_{name}"):
+    for own in own_names(name):
         if own in names:
             return own
     if len(names) == 1:

@@ -216,7 +216,7 @@ def _load_array(path: str, name: str, suffix: str) -> NDArray[Any]:
     with _reading(path, name):
         if suffix == ".npy":
             return np.lib.format.open_memmap(path, mode="r")
-        with np.load(path, allow_pickle=False) as archive:
+        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
             array: NDArray[Any] = archive[choose(path, name, archive.files, what="array")]
     return array
 
@@ -226,10 +226,11 @@ def _load_sparse(path: str, name: str) -> Any:
     from scipy import sparse  # noqa: PLC0415  # as above
 
     with _reading(path, name):
-        with np.load(path, allow_pickle=False) as archive:
+        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
             if "format" not in archive.files:
                 return None
-        matrix = sparse.load_npz(path)  # It never unpickles.
+        with Path(path).open("rb") as handle:
+            matrix = sparse.load_npz(handle)  # It never unpickles.
         if matrix.format in {"csr", "csc", "bsr"}:
             matrix.check_format(full_check=True)
     return matrix

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from rankbound._files import check_target
@@ -13,7 +11,7 @@ from rankbound.cli.table import format_report
 if TYPE_CHECKING:
     import argparse
 
-    from rankbound.report import RankingReport
+    from rankbound import RankingReport
 
 STANDARD_OUTPUT = "-"
 
@@ -66,10 +64,7 @@ def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> Non
         If the file cannot be written; nothing is printed then.
     """
     if output == STANDARD_OUTPUT:
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "ranking.json")
-            report.to_json(path)
-            _print(path.read_text(encoding="utf-8").rstrip("\n"))
+        _print(report.to_json().rstrip("\n"))
         return
     if output is not None:
         report.to_json(output)

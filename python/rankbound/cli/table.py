@@ -39,7 +39,8 @@ def _facts(report: Mapping[str, Any]) -> str:
         "rows": f"{report['n_rows']:,} in {report['n_units']:,} units; {report['n_unseen_truth']:,} with an unseen "
         f"truth, {report['n_no_truth']:,} without truth",
         "classes": f"{report['n_classes']:,}, cut at k = {report['k']}",
-        "ties": f"{_percent(tied)} of rows tie at the cut; mean width {_number(width)}",
+        "ties": f"{_percent(tied)} of rows tie at the cut; the truth's tie group has {_number(width, decimals=2)} "
+        "classes on average",
         "primary": f"{primary['metric']} = {_number(primary['value'])} ({report['primary_objective']})",
     }
     extremes = ties.get(primary["metric"])
@@ -69,8 +70,8 @@ def _comparisons(report: Mapping[str, Any]) -> list[str]:
         return ["No intervals: they were turned off, or there is nothing to resample."]
     level = f"{100 * uncertainty['confidence_level']:g}%"
     about = (
-        f"{level} intervals from {uncertainty['n_resamples']:,} resamples of {uncertainty['n_units']:,} units "
-        f"({uncertainty['unit']})"
+        f"{level} intervals from {uncertainty['n_resamples']:,} resamples of {uncertainty['n_units']:,} "
+        f"{uncertainty['unit']}s"
     )
     model = uncertainty["model"]
     objective = report["primary_objective"]
@@ -136,8 +137,8 @@ def _percent(value: float | None) -> str:
     return UNDEFINED if value is None or math.isnan(value) else f"{value:.1%}"
 
 
-def _number(value: float | None, *, sign: str = "") -> str:
-    """Return four decimals; of large values, such as revenues, six digits."""
+def _number(value: float | None, *, sign: str = "", decimals: int = 4) -> str:
+    """Return a number with its decimals; large ones, such as revenues, without."""
     if value is None or math.isnan(value):
         return UNDEFINED
-    return f"{value:{sign}.4f}" if abs(value) < 1000 else f"{value:{sign},.6g}"
+    return f"{value:{sign}.{decimals}f}" if abs(value) < 1000 else f"{value:{sign},.0f}"
