@@ -2,8 +2,12 @@
 //!
 //! Whatever the input, a list narrows to these counts, and every metric reads only them.
 
+mod popularity;
+mod ranker;
 mod scan;
 
+pub use popularity::Popularity;
+pub use ranker::Ranker;
 pub use scan::{Block, Grading, Scan, ScanOptions, scan};
 
 /// Where one judged item stands in its list.
