@@ -6,6 +6,7 @@ mod adjust;
 mod aggregate;
 mod metric;
 mod profile;
+mod resample;
 mod run;
 mod scores;
 
@@ -26,6 +27,9 @@ mod _core {
 
     #[pymodule_export]
     use super::profile::{PyScan, PyScanBlock, scan_scores};
+
+    #[pymodule_export]
+    use super::resample::bootstrap_limits;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

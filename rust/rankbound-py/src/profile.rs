@@ -8,7 +8,7 @@ use rankbound_core::profile::{self, Grading, Popularity, Ranker, ScanOptions};
 use rankbound_core::{Error, Result};
 
 use crate::adjust::PyTransform;
-use crate::run::{run, to_py};
+use crate::run::{Progress, run, to_py};
 use crate::scores::{AnyScores, with_any_scores};
 
 /// Fixed scores per segment and class, and the segment of each list.
@@ -89,7 +89,11 @@ pub(crate) fn scan_scores<'py>(
     let (rows, truths) = (slice(&rows)?, slice(&truths)?);
     let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
     let (exclude, exposed) = (exclude.transpose()?, exposed.as_ref().map(slice).transpose()?);
-    let scan = with_any_scores!(scores, view => run(py, num_threads, progress, |par| {
+    let scan = with_any_scores!(scores, view => run(py, num_threads, &Progress {
+        callable: progress,
+        per_task: profile::lists_per_task(view.ncols()),
+        total: rows.len(),
+    }, |par| {
         let rows = rows.iter().map(|&row| index(row)).collect::<Result<Vec<_>>>()?;
         let truths: Vec<_> = truths.iter().map(|&truth| u32::try_from(truth).ok()).collect();
         let exclude = exclude

@@ -8,7 +8,7 @@ mod scan;
 
 pub use popularity::Popularity;
 pub use ranker::Ranker;
-pub use scan::{Block, Grading, Scan, ScanOptions, scan};
+pub use scan::{Block, Grading, Scan, ScanOptions, lists_per_task, scan};
 
 /// Where one judged item stands in its list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -80,7 +80,7 @@ where
     let ready: Vec<_> = rankers.iter().map(|ranker| Ready::new(ranker, n_classes)).collect();
     let mut placements = vec![Placement::MISS; n_lists * n_rankers];
     let mut n_candidates = vec![0; n_lists];
-    let per_task = (SCORES_PER_TASK / n_classes).clamp(1, 4096);
+    let per_task = lists_per_task(n_classes);
     let tasks = placements
         .chunks_mut(per_task * n_rankers)
         .zip(n_candidates.chunks_mut(per_task))
@@ -112,6 +112,11 @@ where
         uniform: tally.uniform,
         n_masked_truth: tally.n_masked_truth,
     })
+}
+
+/// How many lists a worker takes at once.
+pub fn lists_per_task(n_classes: usize) -> usize {
+    (SCORES_PER_TASK / n_classes.max(1)).clamp(1, 4096)
 }
 
 fn check_sizes(n_rows: usize, n_classes: usize, grading: &Grading<'_>, rankers: &[Ranker]) -> Result<()> {
