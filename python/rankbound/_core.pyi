@@ -23,6 +23,7 @@ __all__ = [
     "list_values",
     "scan_scores",
     "tie_spread",
+    "top_columns",
     "transform_scores",
 ]
 
@@ -126,3 +127,11 @@ def bootstrap_limits(
     num_threads: int,
     progress: Callable[[int, int], object] | None,
 ) -> list[tuple[float, float]]: ...
+def top_columns(
+    scores: _AnyScores,
+    *,
+    k: int,
+    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    mask_neg_inf: bool,
+    num_threads: int,
+) -> tuple[_Codes, _Codes]: ...

@@ -176,8 +176,8 @@ def build_ranking_report(
         seed=settings.seed,
         num_threads=resolve_num_threads(settings.num_threads),
     )
-    warnings += _population_warnings(lists, scan.n_masked_truth, uncertainty)
     score = metric_key((settings.primary_metric, settings.k))
+    warnings += _population_warnings(lists, scan.n_masked_truth, uncertainty, score)
     n_tied_at_cut = scan.blocks[list(transforms).index(primary)].n_tied_at_cut
     return RankingReport(
         {
@@ -365,7 +365,7 @@ def _chance(scan: _core.Scan, any_ranking: Placements) -> Placements:
 
 
 def _population_warnings(
-    lists: GradedLists, n_masked_truth: int, uncertainty: Mapping[str, Any] | None
+    lists: GradedLists, n_masked_truth: int, uncertainty: Mapping[str, Any] | None, metric: str
 ) -> list[str]:
     warnings = []
     if lists.n_unseen_truth == len(lists.rows):
@@ -373,9 +373,9 @@ def _population_warnings(
     if n_masked_truth:
         warnings.append(f"{n_masked_truth} truths are excluded from their own row and count as misses")
     for name, of_baseline in (uncertainty or {"baselines": {}})["baselines"].items():
-        fewest = min(difference["n_nonzero"] for difference in of_baseline["difference"].values())
-        if fewest < FEW_UNITS:
+        n_nonzero = of_baseline["difference"][metric]["n_nonzero"]
+        if n_nonzero < FEW_UNITS:
             warnings.append(
-                f"only {fewest} units tell the model and {name} apart in some metric: take its interval with care"
+                f"only {n_nonzero} units tell the model and {name} apart in {metric}: take the interval with care"
             )
     return warnings

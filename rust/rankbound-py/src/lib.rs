@@ -26,7 +26,7 @@ mod _core {
     use super::metric::{list_values, tie_spread};
 
     #[pymodule_export]
-    use super::profile::{PyScan, PyScanBlock, scan_scores};
+    use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
 
     #[pymodule_export]
     use super::resample::bootstrap_limits;

@@ -127,3 +127,26 @@ pub(crate) fn scan_scores<'py>(
 fn index(row: i64) -> Result<usize> {
     usize::try_from(row).map_err(|_| Error::Shape(format!("row {row} is to be graded, but rows count from 0")))
 }
+
+/// The best columns of each row, row after row, and how many each row has.
+#[pyfunction]
+#[pyo3(signature = (scores, *, k, exclude, mask_neg_inf, num_threads))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn top_columns<'py>(
+    py: Python<'py>,
+    scores: AnyScores<'py>,
+    k: usize,
+    exclude: Option<PyExclusion<'py>>,
+    mask_neg_inf: bool,
+    num_threads: usize,
+) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)> {
+    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
+    let exclude = exclude.transpose()?;
+    let top = with_any_scores!(scores, view => run(py, num_threads, &Progress::NONE, |par| {
+        let exclude = exclude
+            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
+            .transpose()?;
+        profile::top_columns(par, &view, k, &Masks { exclude, neg_inf: mask_neg_inf })
+    }))?;
+    Ok((top.columns.into_pyarray(py), top.counts.into_pyarray(py)))
+}
