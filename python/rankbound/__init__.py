@@ -1,5 +1,73 @@
 """Exact, tie-aware measurement of rankings."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rankbound._core import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
+    from rankbound.comparability import (
+        OBJECTIVE_ALPHA,
+        ComparabilityState,
+        RankingObjective,
+        apply_eb_shrinkage,
+        apply_popularity_discount,
+        apply_rank_percentile,
+        fit_comparability,
+        transform_for_objective,
+    )
+    from rankbound.ranks import rank_bounds_of_truth, rank_of_truth, top_k
+    from rankbound.report import RankingConfig, RankingReport, build_ranking_report
+    from rankbound.uncertainty import ranking_uncertainty
+
+# Loaded when first used, so that `import rankbound` stays light.
+_HOMES = {
+    "rankbound.baselines": ("GlobalPopularityBaseline", "SegmentPopularityBaseline", "UniformRandomBaseline"),
+    "rankbound.comparability": (
+        "OBJECTIVE_ALPHA",
+        "ComparabilityState",
+        "RankingObjective",
+        "apply_eb_shrinkage",
+        "apply_popularity_discount",
+        "apply_rank_percentile",
+        "fit_comparability",
+        "transform_for_objective",
+    ),
+    "rankbound.ranks": ("rank_bounds_of_truth", "rank_of_truth", "top_k"),
+    "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
+    "rankbound.uncertainty": ("ranking_uncertainty",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "OBJECTIVE_ALPHA",
+    "ComparabilityState",
+    "GlobalPopularityBaseline",
+    "RankingConfig",
+    "RankingObjective",
+    "RankingReport",
+    "SegmentPopularityBaseline",
+    "UniformRandomBaseline",
+    "__version__",
+    "apply_eb_shrinkage",
+    "apply_popularity_discount",
+    "apply_rank_percentile",
+    "build_ranking_report",
+    "fit_comparability",
+    "rank_bounds_of_truth",
+    "rank_of_truth",
+    "ranking_uncertainty",
+    "top_k",
+    "transform_for_objective",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -97,20 +97,36 @@ def fit_comparability(
     indices = _seen_indices(y, classes if classes is None else ids, len(ids))
     if matrix is not None and len(indices) != len(matrix):
         raise ShapeError(f"y has {len(indices)} labels for {len(matrix)} rows of proba; give one label per row")
-    dead, knots = _reference(
+    return state_of(
+        indices,
+        ids,
         matrix,
-        len(ids),
-        n_knots if percentile else None,
+        n_knots=n_knots if percentile else None,
+        fitted_on=fitted_on,
         mask_neg_inf=mask_neg_inf,
         num_threads=num_threads,
     )
+
+
+def state_of(
+    indices: NDArray[np.int64],
+    ids: NDArray[Any],
+    matrix: NDArray[Any] | None,
+    *,
+    n_knots: int | None,
+    fitted_on: FittedOn,
+    mask_neg_inf: bool,
+    num_threads: int | None,
+) -> ComparabilityState:
+    """Return the state of checked labels and reference scores, which need not be of the same rows."""
+    dead, knots = _reference(matrix, len(ids), n_knots, mask_neg_inf=mask_neg_inf, num_threads=num_threads)
     return ComparabilityState(
         classes=ids,
-        n_labelled=int((indices != NO_TRUTH).sum()),
+        n_labelled=int((indices >= 0).sum()),
         counts=np.bincount(indices[indices >= 0], minlength=len(ids)),
         dead=dead,
         knots=knots,
-        n_knots=n_knots if percentile else None,
+        n_knots=n_knots,
         n_reference=0 if matrix is None else len(matrix),
         score_dtype=None if matrix is None else matrix.dtype.name,
         fitted_on=fitted_on,

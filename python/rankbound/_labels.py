@@ -46,7 +46,7 @@ def as_class_ids(classes: Any, n_classes: int | None = None) -> NDArray[Any]:
     DuplicateItemError
         Naming the id that occurs twice.
     """
-    ids, missing = _split_missing(_vector(classes, name="classes"), name="classes")
+    ids, missing = split_missing(as_vector(classes, name="classes"), name="classes")
     if missing.any():
         raise InvalidTypeError(f"classes has no id at position {int(missing.argmax())}; name every column")
     if len(ids) == 0:
@@ -92,7 +92,7 @@ def label_indices(y: Any, classes: Any, n_classes: int | None, *, name: str = "y
     ShapeError, EmptyInputError, DuplicateItemError
         As in :func:`as_class_ids`.
     """
-    values, missing = _split_missing(_vector(y, name=name), name=name)
+    values, missing = split_missing(as_vector(y, name=name), name=name)
     if classes is None:
         if n_classes is None:
             raise InvalidParameterError(f"{name} cannot be read without the classes: pass classes= or n_classes=")
@@ -113,7 +113,7 @@ def describe_kind(array: NDArray[Any]) -> str:
     return _KINDS.get(array.dtype.kind, str(array.dtype))
 
 
-def _vector(y: Any, *, name: str) -> NDArray[Any]:
+def as_vector(y: Any, *, name: str) -> NDArray[Any]:
     # Through objects, because numpy would turn ["a", nan] into strings.
     array = np.array(y, dtype=object) if isinstance(y, (list, tuple, range)) else as_numpy(y, name=name)
     if array.ndim != 1:
@@ -121,7 +121,7 @@ def _vector(y: Any, *, name: str) -> NDArray[Any]:
     return array
 
 
-def _split_missing(array: NDArray[Any], *, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def split_missing(array: NDArray[Any], *, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return values without objects (anything where missing), and which are missing."""
     kind = array.dtype.kind
     if kind in "OT":

@@ -10,6 +10,7 @@ pub mod adjust;
 pub mod aggregate;
 pub mod error;
 pub mod input;
+#[expect(unreachable_pub, reason = "its trait bounds public functions, but only this crate calls it")]
 mod kernel;
 pub mod metric;
 pub mod par;

@@ -6,6 +6,7 @@ mod adjust;
 mod aggregate;
 mod metric;
 mod profile;
+mod resample;
 mod run;
 mod scores;
 
@@ -25,7 +26,10 @@ mod _core {
     use super::metric::{list_values, tie_spread};
 
     #[pymodule_export]
-    use super::profile::{PyScan, PyScanBlock, scan_scores};
+    use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
+
+    #[pymodule_export]
+    use super::resample::bootstrap_limits;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -1,18 +1,20 @@
 //! Scans of score matrices: see `rankbound_core::profile`.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use rankbound_core::adjust::Transform;
 use rankbound_core::aggregate::CatalogueSums;
 use rankbound_core::input::{Exclusion, Masks};
-use rankbound_core::profile::{self, Grading, ScanOptions};
+use rankbound_core::profile::{self, Grading, Popularity, Ranker, ScanOptions};
 use rankbound_core::{Error, Result};
 
 use crate::adjust::PyTransform;
-use crate::run::run;
+use crate::run::{Progress, run, to_py};
 use crate::scores::{AnyScores, with_any_scores};
 
-/// Excluded columns per row: row starts and columns, as in a CSR matrix.
+/// Fixed scores per segment and class, and the segment of each list.
+pub(crate) type PyPopularity<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, u32>);
+
+/// Excluded columns per list: row starts and columns, as in a CSR matrix.
 pub(crate) type PyExclusion<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>);
 
 /// Borrows one-dimensional arrays; numpy hands them over contiguous.
@@ -23,7 +25,7 @@ fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<
 /// Expected exposure and probability of having been shown, per class.
 type PyExposure<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// What a scan finds for one transform.
+/// What a scan finds for one ranker.
 #[pyclass(frozen, get_all, name = "ScanBlock", module = "rankbound._core")]
 pub(crate) struct PyScanBlock {
     /// Candidates above each list's truth.
@@ -41,7 +43,7 @@ pub(crate) struct PyScanBlock {
 /// What a scan finds.
 #[pyclass(frozen, get_all, name = "Scan", module = "rankbound._core")]
 pub(crate) struct PyScan {
-    /// One block per transform.
+    /// One block per transform, then one per popularity.
     blocks: Vec<Py<PyScanBlock>>,
     /// Candidates per list.
     n_candidates: Py<PyArray1<u32>>,
@@ -58,9 +60,9 @@ fn exposure<'py>(py: Python<'py>, sums: &CatalogueSums) -> PyExposure<'py> {
     (exposure.expected.into_pyarray(py), exposure.seen.into_pyarray(py))
 }
 
-/// Reads each graded row once and ranks it under every transform.
+/// Reads each graded row once; every transform of it and every popularity ranks its candidates.
 #[pyfunction]
-#[pyo3(signature = (scores, rows, truths, transforms, *, k, exclude, mask_neg_inf, exposed, num_threads, progress))]
+#[pyo3(signature = (scores, rows, truths, transforms, popularity, *, k, exclude, mask_neg_inf, exposed, num_threads, progress))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
 pub(crate) fn scan_scores<'py>(
@@ -69,6 +71,7 @@ pub(crate) fn scan_scores<'py>(
     rows: PyReadonlyArray1<'py, i64>,
     truths: PyReadonlyArray1<'py, i64>,
     transforms: Vec<PyRef<'py, PyTransform>>,
+    popularity: Vec<PyPopularity<'py>>,
     k: usize,
     exclude: Option<PyExclusion<'py>>,
     mask_neg_inf: bool,
@@ -76,18 +79,28 @@ pub(crate) fn scan_scores<'py>(
     num_threads: usize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<PyScan> {
-    let transforms: Vec<Transform> = transforms.iter().map(|transform| transform.inner.clone()).collect();
+    let models = transforms.iter().map(|transform| Ok(Ranker::Model(transform.inner.clone())));
+    let fixed = popularity.iter().map(|(table, segments)| {
+        let (scores, segments) = (table.as_slice()?, segments.as_array().to_vec());
+        let popularity = Popularity::new(scores, table.as_array().ncols(), k, segments);
+        popularity.map(Ranker::Popularity).map_err(|error| to_py(&error))
+    });
+    let rankers = models.chain(fixed).collect::<PyResult<Vec<_>>>()?;
     let (rows, truths) = (slice(&rows)?, slice(&truths)?);
     let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
     let (exclude, exposed) = (exclude.transpose()?, exposed.as_ref().map(slice).transpose()?);
-    let scan = with_any_scores!(scores, view => run(py, num_threads, progress, |par| {
+    let scan = with_any_scores!(scores, view => run(py, num_threads, &Progress {
+        callable: progress,
+        per_task: profile::lists_per_task(view.ncols()),
+        total: rows.len(),
+    }, |par| {
         let rows = rows.iter().map(|&row| index(row)).collect::<Result<Vec<_>>>()?;
         let truths: Vec<_> = truths.iter().map(|&truth| u32::try_from(truth).ok()).collect();
         let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
+            .map(|(starts, columns)| Exclusion::new(starts, columns, rows.len(), view.ncols()))
             .transpose()?;
         let options = ScanOptions { k, masks: Masks { exclude, neg_inf: mask_neg_inf } };
-        profile::scan(par, &view, &Grading { rows: &rows, truths: &truths, exposed }, &transforms, &options)
+        profile::scan(par, &view, &Grading { rows: &rows, truths: &truths, exposed }, &rankers, &options)
     }))?;
     let blocks = scan.blocks.into_iter().map(|block| {
         let (better, tied): (Vec<u32>, Vec<u32>) = block.placements.iter().map(|at| (at.better, at.tied)).unzip();
@@ -113,4 +126,27 @@ pub(crate) fn scan_scores<'py>(
 
 fn index(row: i64) -> Result<usize> {
     usize::try_from(row).map_err(|_| Error::Shape(format!("row {row} is to be graded, but rows count from 0")))
+}
+
+/// The best columns of each row, row after row, and how many each row has.
+#[pyfunction]
+#[pyo3(signature = (scores, *, k, exclude, mask_neg_inf, num_threads))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn top_columns<'py>(
+    py: Python<'py>,
+    scores: AnyScores<'py>,
+    k: usize,
+    exclude: Option<PyExclusion<'py>>,
+    mask_neg_inf: bool,
+    num_threads: usize,
+) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)> {
+    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
+    let exclude = exclude.transpose()?;
+    let top = with_any_scores!(scores, view => run(py, num_threads, &Progress::NONE, |par| {
+        let exclude = exclude
+            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
+            .transpose()?;
+        profile::top_columns(par, &view, k, &Masks { exclude, neg_inf: mask_neg_inf })
+    }))?;
+    Ok((top.columns.into_pyarray(py), top.counts.into_pyarray(py)))
 }

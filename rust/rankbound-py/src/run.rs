@@ -15,15 +15,31 @@ import_exception!(rankbound.errors, InvalidParameterError);
 import_exception!(rankbound.errors, EmptyInputError);
 import_exception!(rankbound.errors, ShapeError);
 
-/// Runs `compute` without the GIL. `progress`, if given, is called as `progress(finished_tasks)`
-/// about twenty times a second; an exception from it, or Ctrl-C, ends the run and is raised.
+/// A Python callable to be told how far a run is, as `progress(done, total)`.
+pub(crate) struct Progress<'a, 'py> {
+    /// The callable, if anybody wants to know.
+    pub(crate) callable: Option<&'a Bound<'py, PyAny>>,
+    /// How much a task is worth, at most.
+    pub(crate) per_task: usize,
+    /// How much all tasks are worth.
+    pub(crate) total: usize,
+}
+
+impl Progress<'_, '_> {
+    /// Nobody wants to know.
+    pub(crate) const NONE: Self = Self { callable: None, per_task: 0, total: 0 };
+}
+
+/// Runs `compute` without the GIL. Progress is told about twenty times a second; an exception from
+/// it, or Ctrl-C, ends the run and is raised.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
     num_threads: usize,
-    progress: Option<&Bound<'_, PyAny>>,
+    progress: &Progress<'_, '_>,
     compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
 ) -> PyResult<R> {
-    let progress: Option<Py<PyAny>> = progress.map(|callable| callable.clone().unbind());
+    let callable: Option<Py<PyAny>> = progress.callable.map(|callable| callable.clone().unbind());
+    let (per_task, total) = (progress.per_task, progress.total);
     let mut raised: Option<PyErr> = None;
     let result = {
         let raised = &mut raised;
@@ -31,7 +47,8 @@ pub(crate) fn run<R: Send>(
             let mut tick = |finished: usize| {
                 let seen = Python::attach(|py| {
                     py.check_signals()?;
-                    progress.as_ref().map_or(Ok(()), |callable| callable.call1(py, (finished,)).map(|_| ()))
+                    let done = (finished * per_task).min(total);
+                    callable.as_ref().map_or(Ok(()), |callable| callable.call1(py, (done, total)).map(|_| ()))
                 });
                 match seen {
                     Ok(()) => ControlFlow::Continue(()),

@@ -152,6 +152,16 @@ impl Transform {
 }
 
 impl Rates {
+    /// The transformed score of one class: the same arithmetic as for a whole row.
+    pub(crate) fn value(&self, class: usize, score: f32) -> f64 {
+        let score = f64::from(score);
+        let shrunk = match &self.shrinkage {
+            Some(Shrinkage { pi, z }) => pi[class] + z[class] * (score - pi[class]),
+            None => score,
+        };
+        self.divisor.as_ref().map_or(shrunk, |divisor| shrunk / divisor[class])
+    }
+
     /// Transforms in place; `false` if a score was out of range.
     fn apply(&self, values: &mut [f64]) -> bool {
         let mut accepted = true;

@@ -80,8 +80,8 @@ impl CatalogueSums {
     }
 
     /// Adds the top K of one row, given the members of the group at the cut.
-    pub(crate) fn add_listed(&mut self, above: &[u32], members: &[u32], slots: u32) {
-        let size = column(members.len());
+    pub(crate) fn add_listed(&mut self, above: &[u32], members: &[u32], slots: usize) {
+        let (slots, size) = (column(slots), column(members.len()));
         let certain = above.iter().chain(if slots == size { members } else { &[] });
         certain.for_each(|&class| self.certain[class as usize] += 1);
         if slots < size {

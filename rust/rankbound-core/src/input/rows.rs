@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// Which scores of a matrix are not candidates.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Masks<'a> {
-    /// Excluded columns per row of the matrix.
+    /// Excluded columns per graded list.
     pub exclude: Option<Exclusion<'a>>,
     /// Whether a score of -inf means "not a candidate" instead of a mistake.
     pub neg_inf: bool,
@@ -70,15 +70,15 @@ impl<T: Score> RowReader<T> {
         })
     }
 
-    /// The row `index` of the matrix, which is the one at `position` among those loaded last.
+    /// The row of a list: at `position` among those loaded last, `list` among all lists and `index`
+    /// in the matrix.
     ///
     /// Rows without masks are lent unchecked: the pass over them notices what is not finite and
     /// [`check_finite`] finds the place. Masked rows are copied and checked here.
     pub(crate) fn row<'r, E>(
         &'r mut self,
         matrix: &'r ArrayView2<'_, E>,
-        position: usize,
-        index: usize,
+        (position, list, index): (usize, usize, usize),
         masks: &Masks<'r>,
     ) -> Result<Row<'r, T>>
     where
@@ -87,7 +87,7 @@ impl<T: Score> RowReader<T> {
         let n_classes = matrix.ncols();
         let lent = if self.block.is_empty() { matrix.row(index).to_slice().and_then(E::lend) } else { None };
         let scores = lent.unwrap_or_else(|| &self.block[position * n_classes..(position + 1) * n_classes]);
-        let excluded = masks.exclude.map_or(&[][..], |exclude| exclude.row(index));
+        let excluded = masks.exclude.map_or(&[][..], |exclude| exclude.row(list));
         if excluded.is_empty() && !masks.neg_inf {
             return Ok(Row { scores, masked: excluded });
         }

@@ -7,11 +7,11 @@ use crate::input::Score;
 pub(crate) const BLOCK: usize = 64;
 
 /// Four sums for each column of a block, column by column within each sum.
-pub(crate) type BlockSums = [[i64; BLOCK]; 4];
+pub type BlockSums = [[i64; BLOCK]; 4];
 
 /// What one pass over a row tells about its truth and its soundness.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct BlockPass<T> {
+pub struct BlockPass<T> {
     /// Candidates that score strictly higher than the truth.
     pub(crate) better: u32,
     /// Candidates that score the same, the truth itself included.

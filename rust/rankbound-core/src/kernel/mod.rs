@@ -5,12 +5,16 @@
 //! result.
 
 mod blocks;
+mod prefilter;
 mod top;
 
 use multiversion::multiversion;
 
+use crate::adjust::Rates;
 use crate::input::Score;
-pub(crate) use blocks::{BLOCK, BlockPass, BlockSums};
+pub use blocks::{BlockPass, BlockSums};
+pub(crate) use blocks::BLOCK;
+pub use prefilter::{Prefilter, Prefiltered};
 pub(crate) use top::{Cut, TopK, column};
 
 /// Score types with compiled loops.
@@ -21,12 +25,25 @@ pub trait Kernel: Score {
     /// See [`TopK::find`].
     fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Self], k: usize, masked: bool);
 
+    /// See [`Prefilter::rank`]; only float32 scores have one.
+    fn prefilter(
+        _prefilter: &Prefilter,
+        _rates: &Rates,
+        _row: &[Self],
+        _masked: bool,
+        _truth: Option<u32>,
+        _k: usize,
+        _found: &mut Prefiltered,
+    ) -> bool {
+        false
+    }
+
     /// See [`blocks::add_where_equal`].
     fn add_where_equal(sums: &mut BlockSums, scores: &[Self], value: Self, share: &[i64; 4]);
 }
 
 macro_rules! kernel {
-    ($score:ident, $lanes:literal) => {
+    ($score:ident, $lanes:literal $(, $extra:item)?) => {
         mod $score {
             use super::*;
 
@@ -64,10 +81,39 @@ macro_rules! kernel {
             fn add_where_equal(sums: &mut BlockSums, scores: &[Self], value: Self, share: &[i64; 4]) {
                 $score::add_where_equal(sums, scores, value, share);
             }
+
+            $($extra)?
         }
     };
 }
 
-kernel!(f32, 16);
+kernel!(
+    f32,
+    16,
+    fn prefilter(
+        prefilter: &Prefilter,
+        rates: &Rates,
+        row: &[f32],
+        masked: bool,
+        truth: Option<u32>,
+        k: usize,
+        found: &mut Prefiltered,
+    ) -> bool {
+        rank_prefiltered(prefilter, rates, row, masked, truth, k, found)
+    }
+);
 kernel!(f64, 8);
 kernel!(i64, 8);
+
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn rank_prefiltered(
+    prefilter: &Prefilter,
+    rates: &Rates,
+    row: &[f32],
+    masked: bool,
+    truth: Option<u32>,
+    k: usize,
+    found: &mut Prefiltered,
+) -> bool {
+    prefilter.rank(rates, row, masked, truth, k, found)
+}

@@ -30,6 +30,11 @@ pub(crate) struct Cut<T> {
 }
 
 impl<T: Score> TopK<T> {
+    /// Whether the order of equal scores decides what is in the top K.
+    pub(crate) fn is_split(&self) -> bool {
+        self.cut.is_some_and(|cut| cut.slots < cut.size)
+    }
+
     /// Finds the top `k` of `row`, given the maxima of its blocks. With `masked`, columns that
     /// hold [`Score::MASKED`] are not candidates.
     #[inline(always)]
@@ -82,7 +87,7 @@ const FOLD: usize = 32;
 /// Only blocks whose maximum exceeds the bound hold anything above it, and their number depends on
 /// `k` alone, so the candidates stay few whatever the ties.
 #[inline(always)]
-fn lower_bound<T: Score>(maxima: &[T], k: usize, scratch: &mut Vec<T>) -> T {
+pub(super) fn lower_bound<T: Score>(maxima: &[T], k: usize, scratch: &mut Vec<T>) -> T {
     if k <= FOLD / 2 && maxima.len() >= 2 * FOLD {
         let mut lanes = [T::MASKED; FOLD];
         let folds = maxima.chunks_exact(FOLD);
@@ -103,7 +108,7 @@ const FEW: usize = 64;
 
 /// The k-th largest of the values; none if there are fewer.
 #[inline(always)]
-fn kth_largest<T: Score>(values: &[T], k: usize, scratch: &mut Vec<T>) -> Option<T> {
+pub(super) fn kth_largest<T: Score>(values: &[T], k: usize, scratch: &mut Vec<T>) -> Option<T> {
     if values.len() < k {
         return None;
     }

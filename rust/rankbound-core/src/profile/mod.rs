@@ -2,9 +2,15 @@
 //!
 //! Whatever the input, a list narrows to these counts, and every metric reads only them.
 
+mod popularity;
+mod ranker;
 mod scan;
+mod top;
 
-pub use scan::{Block, Grading, Scan, ScanOptions, scan};
+pub use popularity::Popularity;
+pub use ranker::Ranker;
+pub use scan::{Block, Grading, Scan, ScanOptions, lists_per_task, scan};
+pub use top::{TopColumns, top_columns};
 
 /// Where one judged item stands in its list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

@@ -1,0 +1,65 @@
+"""Items that a list must not rank, such as those its user has already seen."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound._validation import as_numpy
+from rankbound.errors import InvalidTypeError, ShapeError
+
+Exclusion = tuple[NDArray[np.int64], NDArray[np.uint32]]
+"""Row starts and columns, as in a CSR matrix; the columns of a row rise."""
+
+
+def as_exclusion(exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64]) -> Exclusion | None:
+    """Return the excluded columns of each graded list.
+
+    Parameters
+    ----------
+    exclude : scipy sparse matrix or boolean array of shape (n_rows, n_classes), or None
+        Stored true (non-zero) entries are excluded.
+    shape : tuple of int
+        Shape of the scores.
+    rows : ndarray of shape (n_lists,), dtype int64
+        Row of the scores of each graded list.
+
+    Returns
+    -------
+    Exclusion or None
+        None if nothing is excluded.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything that is neither sparse nor boolean.
+    ShapeError
+        If its shape is not that of the scores.
+    """
+    if exclude is None:
+        return None
+    if not hasattr(exclude, "tocsr"):
+        dense = as_numpy(exclude, name="exclude")
+        if dense.dtype.kind != "b":
+            raise InvalidTypeError(
+                f"exclude has dtype {dense.dtype}: pass a boolean matrix, True where an item is left out, or a scipy "
+                "sparse matrix"
+            )
+        _check_shape(dense.shape, shape)
+        lists, columns = np.nonzero(dense[rows])
+        counts = np.bincount(lists, minlength=len(rows))
+    else:
+        _check_shape(exclude.shape, shape)
+        matrix = exclude.tocsr()[rows]
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        columns, counts = matrix.indices, np.diff(matrix.indptr)
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return (starts, columns.astype(np.uint32)) if len(columns) else None
+
+
+def _check_shape(given: tuple[int, ...], shape: tuple[int, int]) -> None:
+    if tuple(given) != tuple(shape):
+        raise ShapeError(f"exclude has shape {tuple(given)}, but proba has {tuple(shape)}; they must be the same")

@@ -1,0 +1,148 @@
+"""From what a scan found to the metric families of a report block."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound.report.lists import GradedLists
+
+Metric = tuple[str, int]
+Families = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placements:
+    """How one ranker placed the truths and filled the top k.
+
+    Attributes
+    ----------
+    better, tied : ndarray of uint32
+        Candidates above each truth, and those that tie with it (itself included; 0 for a miss).
+    exposure, seen : ndarray of float64
+        Expected exposure and probability of having been shown, per class.
+    """
+
+    better: NDArray[np.uint32]
+    tied: NDArray[np.uint32]
+    exposure: NDArray[np.float64]
+    seen: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grader:
+    """Computes the families of any ranker over the same lists.
+
+    Attributes
+    ----------
+    lists : GradedLists
+        The graded lists.
+    n_classes, k : int
+        Number of columns, and the cut-off.
+    tail : ndarray of bool of shape (n_classes,)
+        Which classes form the tail.
+    class_values : ndarray of float64 of shape (n_classes,) or None
+        Value of each class.
+    """
+
+    lists: GradedLists
+    n_classes: int
+    k: int
+    tail: NDArray[np.bool_]
+    class_values: NDArray[np.float64] | None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The micro metrics with their cut-offs: hit at 1, 5 and k, then those that follow k."""
+        hits = [("hit", cut) for cut in (1, 5, self.k)]
+        return tuple(dict.fromkeys([*hits, ("mrr", self.k), ("ndcg", self.k)]))
+
+    def list_values(self, placements: Placements) -> dict[str, NDArray[np.float64]]:
+        """Return the expected value of every micro metric for every list."""
+        values = _core.list_values(placements.better, placements.tied, self.metrics, n_classes=self.n_classes)
+        return dict(zip(map(metric_key, self.metrics), values, strict=True))
+
+    def families(self, placements: Placements, values: dict[str, NDArray[np.float64]]) -> Families:
+        """Return the metric families of a ranker."""
+        hits = values[metric_key(("hit", self.k))]
+        families = {
+            "micro": {key: _core.exact_mean(of_lists) for key, of_lists in values.items()},
+            "macro": self._macro(hits, placements),
+        }
+        if self.class_values is not None:
+            families["value"] = self._value(hits, self.class_values)
+        return families
+
+    def ties(self, placements: Placements, n_tied_at_cut: int) -> dict[str, Any]:
+        """Return what the order of equal scores leaves open."""
+        lists = self.lists
+        n_exposed = len(lists.rows) if lists.exposed is None else int(lists.exposed.sum())
+        widths = placements.tied[placements.tied > 0].astype(np.float64)
+        spreads = _core.tie_spread(
+            placements.better, placements.tied, self.metrics, n_classes=self.n_classes, served=lists.served
+        )
+        return {
+            "share_of_rows_tied_at_cut": n_tied_at_cut / n_exposed,
+            "mean_tie_width": _core.exact_mean(widths),
+        } | {
+            metric_key(metric): {"min": low, "max": high, "sd": sd}
+            for metric, (low, high, sd) in zip(self.metrics, spreads, strict=True)
+        }
+
+    def _macro(self, hits: NDArray[np.float64], placements: Placements) -> dict[str, float]:
+        truths = self.lists.truths
+        known = truths >= 0
+        codes = truths[known].astype(np.uint32)
+        _, means, counts = _core.group_sums(hits[known], codes, self.n_classes)
+        # An unseen class with a name is a class with support, of which nothing can be recalled.
+        recalls = np.concatenate([means[counts > 0], np.zeros(self.lists.n_unseen_classes or 0)])
+        return {
+            f"macro_recall@{self.k}": _core.exact_mean(recalls),
+            f"tail_hit@{self.k}": _core.exact_mean(hits[known][self.tail[codes]]),
+            "catalog_coverage": _core.exact_mean(placements.seen),
+            "recommendation_entropy": _core.exposure_entropy(placements.exposure),
+            "recommendation_gini": _core.exposure_gini(placements.exposure),
+        }
+
+    def _value(self, hits: NDArray[np.float64], class_values: NDArray[np.float64]) -> dict[str, float]:
+        known = self.lists.truths >= 0
+        of_truths = class_values[self.lists.truths[known]]
+        captured = _core.exact_sum(hits[known] * of_truths)
+        attainable = _core.exact_sum(np.maximum(of_truths, 0.0))
+        share = captured / attainable if attainable > 0 else float("nan")
+        return {f"value@{self.k}": captured, f"value_share@{self.k}": share}
+
+
+def metric_key(metric: Metric) -> str:
+    """Return the key of a metric in a report, such as ``ndcg@10``."""
+    name, k = metric
+    return f"{name}@{k}"
+
+
+def tail_classes(counts: NDArray[Any], tail_mass: float) -> NDArray[np.bool_]:
+    """Mark the largest set of least popular classes with at most ``tail_mass`` of all counts.
+
+    Classes of equal count go in or stay out together, so that no order of the columns matters; classes without a
+    count are always in.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes,)
+        Training counts, or popularity of any scale, at least 0.
+    tail_mass : float
+        Share of the sum of the counts, from 0 to 1.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_classes,)
+        True for the tail.
+    """
+    levels, sizes = np.unique(counts, return_counts=True)
+    masses = np.cumsum(levels * sizes)
+    limit = tail_mass * masses[-1]
+    # The slack undoes the rounding of a product such as 0.2 * 15.
+    limit = np.floor(limit + 1e-9) if np.all(levels == np.floor(levels)) else limit * (1 + 1e-12)
+    inside = levels[masses <= limit]
+    return np.asarray(counts <= inside[-1]) if len(inside) else np.zeros(len(counts), dtype=np.bool_)

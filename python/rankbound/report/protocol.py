@@ -1,0 +1,96 @@
+"""The conventions behind a report's numbers, machine readable."""
+
+import json
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound._labels import as_class_ids
+from rankbound.report.config import RankingConfig
+from rankbound.report.lists import GradedLists
+
+PROTOCOL = "rankbound-protocol-1"
+
+
+def protocol_block(
+    *,
+    config: RankingConfig,
+    lists: GradedLists,
+    matrix: NDArray[Any],
+    classes: Any,
+    n_masked_truth: int,
+    n_candidates: NDArray[np.uint32],
+    tail: dict[str, Any],
+    transform: dict[str, Any],
+    baselines: dict[str, Any],
+    uncertainty: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """Return the protocol block of a report, with a hash over all of it.
+
+    Two reports whose blocks agree in candidates, truth, ties and metrics may stand side by side; with equal
+    ``rows_hash`` and units they may be compared in pairs.
+    """
+    n_rows, n_classes = matrix.shape
+    capped = lists.exclude is not None or bool((n_candidates < n_classes).any())
+    block = {
+        "schema": PROTOCOL,
+        "candidates": {
+            "kind": "per_row" if capped else "full",
+            "n_classes": n_classes,
+            "classes_hash": digest(np.arange(n_classes) if classes is None else as_class_ids(classes, n_classes)),
+            "mask_hash": digest(*lists.exclude) if lists.exclude is not None else None,
+            "mask_neg_inf": config.mask_neg_inf,
+        },
+        "truth": {"policy": "per_truth", "unseen": config.unseen, "relevance": "binary"},
+        "ties": {
+            "rule": "expectation",
+            "equality": "exact",
+            "dtype": matrix.dtype.name,
+            "list_id_given": lists.served is not None,
+        },
+        "metrics": {"k": config.k, "fixed": [1, 5], "discount": "1/log2(1+rank)", "primary": config.primary_metric},
+        "catalogue": {
+            "size": n_classes,
+            "K": config.k,
+            "exposure_unit": "row" if lists.served is None else "list_id",
+            "tail": tail,
+            "macro_scope": "modelled" if lists.n_unseen_truth and lists.n_unseen_classes is None else "all",
+        },
+        "transform": transform,
+        "population": {
+            "n_rows": len(lists.rows),
+            "n_rows_given": n_rows,
+            "n_eval_groups": len(lists.rows) if lists.exposed is None else int(lists.exposed.sum()),
+            "n_units": lists.n_units,
+            "n_unseen_truth": lists.n_unseen_truth,
+            "n_masked_truth": n_masked_truth,
+            "n_no_truth": lists.n_no_truth,
+            "rows_hash": digest(lists.rows, lists.truths, lists.units),
+            "unit_kind": lists.unit,
+        },
+        "baseline": baselines,
+        "uncertainty": None
+        if uncertainty is None
+        else {
+            "method": uncertainty["method"],
+            "estimand": "ratio of sums",
+            "n_resamples": config.n_resamples,
+            "confidence_level": config.confidence_level,
+            "seed": config.seed,
+            "rng": "numpy PCG64",
+        },
+    }
+    canonical = json.dumps(block, sort_keys=True, separators=(",", ":"))
+    return {**block, "hash": blake2b(canonical.encode(), digest_size=16).hexdigest()}
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    """Return a hash of arrays: their dtypes, shapes and values, byte order aside."""
+    hasher = blake2b(digest_size=16)
+    for array in arrays:
+        plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+        hasher.update(f"{plain.dtype.str}{plain.shape}".encode())
+        hasher.update(plain.tobytes())
+    return hasher.hexdigest()

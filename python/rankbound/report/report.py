@@ -1,0 +1,194 @@
+"""A report as users hold it: a mapping over the payload, with its file format."""
+
+import math
+from collections.abc import Iterator, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankbound._files import atomic_write
+from rankbound.errors import FileFormatError, ReportError
+from rankbound.report import render
+from rankbound.report.model import SCHEMA_VERSION, Report
+
+# Where a null stands for an undefined number, NaN in Python.
+_NUMERIC = ("objectives", "ties", "baselines", "chance", "uncertainty", "primary_score")
+
+
+class RankingReport(Mapping[str, Any]):
+    """The result of :func:`rankbound.build_ranking_report`: a read-only mapping over the payload.
+
+    Its keys are those of ``ranking.json``; see ``rankbound schema``. Undefined numbers are NaN here and null there.
+
+    Parameters
+    ----------
+    payload : mapping
+        The content, by the schema.
+
+    Raises
+    ------
+    ReportError
+        If it is not such a payload.
+    """
+
+    def __init__(self, payload: Mapping[str, Any]) -> None:
+        try:
+            msgspec.convert(dict(payload), Report)
+        except msgspec.ValidationError as error:
+            raise ReportError(f"this is not a ranking report: {error}") from error
+        self._payload = dict(payload)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._payload[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._payload)
+
+    def __len__(self) -> int:
+        return len(self._payload)
+
+    def __eq__(self, other: object) -> bool:
+        # As JSON, because NaN differs from itself.
+        return isinstance(other, RankingReport) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        score = self["primary_score"]
+        return (
+            f"<RankingReport {score['metric']}={score['value']:.4g} ({self['primary_objective']}), "
+            f"{self['n_rows']} lists over {self['n_classes']} classes>"
+        )
+
+    def _repr_html_(self) -> str:
+        return render.to_html(self)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as JSON, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path : str or path-like or None, default None
+            File to write; it appears complete or not at all.
+
+        Returns
+        -------
+        str
+            Indented JSON with a final newline.
+
+        Raises
+        ------
+        FileFormatError
+            If the folder does not exist or cannot be written to.
+        """
+        text = msgspec.json.format(msgspec.json.encode(self._payload), indent=2).decode() + "\n"
+        if path is not None:
+            with atomic_write(path) as file:
+                file.write(text.encode())
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | bytes | PathLike[str]) -> "RankingReport":
+        """Read a report.
+
+        Parameters
+        ----------
+        source : str, bytes or path-like
+            Path of a file, or the JSON itself: bytes, or a string that begins with a brace.
+
+        Returns
+        -------
+        RankingReport
+            Equal to the one that was written.
+
+        Raises
+        ------
+        FileFormatError
+            If the file cannot be read.
+        ReportError
+            If it is no JSON, no report, of another schema version, or contradicts itself.
+        """
+        text, name = _read(source)
+        try:
+            document = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ReportError(f"{name} is not JSON: {error}") from error
+        if not isinstance(document, dict) or "schema_version" not in document:
+            raise ReportError(f"{name} is not a ranking report: it has no schema_version")
+        if document["schema_version"] != SCHEMA_VERSION:
+            raise ReportError(
+                f"{name} has schema_version {document['schema_version']!r}, but this version reads {SCHEMA_VERSION}; "
+                "make the report again"
+            )
+        try:
+            report = cls(document)
+        except ReportError as error:
+            raise ReportError(f"{name}: {error}") from error
+        _check_consistency(document, name)
+        report._payload = {
+            key: _undefined_to_nan(value) if key in _NUMERIC and value is not None else value
+            for key, value in document.items()
+        }
+        return report
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return all metrics as a long table.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"} or None, default None
+            The library of the table; None takes the first that is installed, in this order.
+
+        Returns
+        -------
+        DataFrame or Table
+            Columns ``ranking`` (objective, baseline or ``chance``), ``family``, ``metric``, ``value``, ``ci_low``,
+            ``ci_high``; limits are NaN where there are none.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the library is not installed.
+        InvalidParameterError
+            For another backend.
+        """
+        return render.to_frame(self, backend)
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown tables.
+
+        Returns
+        -------
+        str
+            For a README, a pull request or a CI job summary.
+        """
+        return render.to_markdown(self)
+
+
+def _read(source: str | bytes | PathLike[str]) -> tuple[bytes, str]:
+    if isinstance(source, bytes):
+        return source, "the document"
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        return source.encode(), "the document"
+    try:
+        return Path(source).read_bytes(), repr(fspath(source))
+    except OSError as error:
+        raise FileFormatError(f"cannot read {fspath(source)!r}: {error.strerror or error}") from error
+
+
+def _check_consistency(document: Mapping[str, Any], name: str) -> None:
+    """Refuse what the types allow but no report says, such as an edited score."""
+    objective, score = document["primary_objective"], document["primary_score"]
+    block = document["objectives"].get(objective)
+    if block is None or objective not in document["objective_alpha"]:
+        raise ReportError(f"{name} has no block for its primary_objective {objective!r}")
+    if score["metric"] not in block["micro"] or block["micro"][score["metric"]] != score["value"]:
+        raise ReportError(f"{name} has a primary_score that its block {objective!r} does not hold")
+
+
+def _undefined_to_nan(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _undefined_to_nan(value) for key, value in node.items()}
+    return math.nan if node is None else node

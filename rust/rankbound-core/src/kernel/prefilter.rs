@@ -1,0 +1,217 @@
+//! Ranks transformed scores without transforming most of them.
+//!
+//! The transforms of [`Rates`] are affine per class. A float32 product is within a few units in the
+//! last place of the exact value, so it settles nearly every comparison; the few it cannot settle
+//! are made in `f64`, exactly. Where too many are open, the caller transforms the whole row.
+
+use super::blocks::{BLOCK, larger};
+use super::top::{column, kth_largest, lower_bound};
+use crate::adjust::Rates;
+
+/// Bound of the relative error of an approximate score, with a wide margin over its four roundings.
+const RELATIVE_ERROR: f64 = 1.0 / (1 << 20) as f64;
+/// Bound of the absolute error where float32 underflows.
+const ABSOLUTE_ERROR: f64 = 1e-40;
+/// Coefficients outside this range could overflow or underflow beyond the bounds.
+const SAFE: std::ops::Range<f64> = 1e-30..1e30;
+/// Columns that may be settled one by one before transforming the row is cheaper.
+const MAX_OPEN: usize = 512;
+
+/// Affine float32 approximations of a transform: `slope * score + offset` per class.
+#[derive(Debug)]
+pub struct Prefilter {
+    slope: Vec<f32>,
+    offset: Option<Vec<f32>>,
+}
+
+/// What the pre-filter found for one row.
+#[derive(Debug, Default)]
+pub struct Prefiltered {
+    /// Candidates above the truth, and those that tie with it.
+    pub(crate) truth: (u32, u32),
+    /// Columns above the cut.
+    pub(crate) above: Vec<u32>,
+    /// Columns of the group at the cut.
+    pub(crate) members: Vec<u32>,
+    maxima: Vec<f32>,
+    open: Vec<u32>,
+    exact: Vec<f64>,
+    ordered: Vec<f64>,
+    ordered_maxima: Vec<f32>,
+}
+
+impl Prefilter {
+    /// The approximation of a transform; none if its coefficients are too large or too small.
+    pub(crate) fn new(rates: &Rates, n_classes: usize) -> Option<Self> {
+        let divisor = |class: usize| rates.divisor.as_ref().map_or(1.0, |divisor| divisor[class]);
+        let coefficients = |numerator: &dyn Fn(usize) -> f64| -> Option<Vec<f32>> {
+            let coefficient = |class| numerator(class) / divisor(class);
+            let safe = |value: f64| value == 0.0 || SAFE.contains(&value);
+            (0..n_classes).map(|class| safe(coefficient(class)).then(|| coefficient(class) as f32)).collect()
+        };
+        Some(match &rates.shrinkage {
+            None => Self { slope: coefficients(&|_| 1.0)?, offset: None },
+            Some(shrinkage) => Self {
+                slope: coefficients(&|class| shrinkage.z[class])?,
+                offset: Some(coefficients(&|class| shrinkage.pi[class] * (1.0 - shrinkage.z[class]))?),
+            },
+        })
+    }
+
+    /// Largest score the transform accepts.
+    fn limit(&self) -> f32 {
+        if self.offset.is_some() { 1.0 } else { f32::MAX }
+    }
+
+    #[inline(always)]
+    fn approximate(&self, class: usize, score: f32) -> f32 {
+        let product = self.slope[class] * score;
+        self.offset.as_ref().map_or(product, |offset| product + offset[class])
+    }
+
+    /// Ranks a row of which `masked` columns are -inf. False if the row must be transformed whole:
+    /// it holds a score out of range, too few blocks, or too many scores too close to call.
+    #[inline(always)]
+    pub(super) fn rank(
+        &self,
+        rates: &Rates,
+        row: &[f32],
+        masked: bool,
+        truth: Option<u32>,
+        k: usize,
+        found: &mut Prefiltered,
+    ) -> bool {
+        let mask = if masked { f32::NEG_INFINITY } else { f32::NAN };
+        let limit = self.limit();
+        let accepted =
+            row.iter().fold(true, |all, &score| all & ((score >= 0.0) & (score <= limit) | (score == mask)));
+        if !accepted || row.len() / BLOCK < k {
+            return false;
+        }
+        let value = truth.map_or(0.0, |truth| rates.value(truth as usize, row[truth as usize]));
+        let (low, high) = band(value);
+        let (above, reached) = self.pass(row, low, high, &mut found.maxima);
+        if truth.is_some() {
+            match self.settle(rates, row, value, (low, high), (above, reached), found) {
+                Some(counts) => found.truth = counts,
+                None => return false,
+            }
+        }
+        self.find_top(rates, row, k, found)
+    }
+
+    /// Counts what lies above the band and what reaches it; keeps the maximum of each block.
+    #[inline(always)]
+    fn pass(&self, row: &[f32], low: f32, high: f32, maxima: &mut Vec<f32>) -> (u32, u32) {
+        const LANES: usize = 16;
+        let (mut above, mut reached) = ([0_u32; LANES], [0_u32; LANES]);
+        maxima.clear();
+        maxima.reserve(row.len().div_ceil(BLOCK));
+        for (block, scores) in row.chunks(BLOCK).enumerate() {
+            let mut values = [f32::NEG_INFINITY; BLOCK];
+            let classes = block * BLOCK..block * BLOCK + scores.len();
+            let slope = &self.slope[classes.clone()];
+            values.iter_mut().zip(scores).zip(slope).for_each(|((value, score), slope)| *value = score * slope);
+            if let Some(offset) = &self.offset {
+                values.iter_mut().zip(&offset[classes]).for_each(|(value, offset)| *value += offset);
+            }
+            let mut maximum = [f32::NEG_INFINITY; LANES];
+            for values in values.chunks_exact(LANES) {
+                for lane in 0..LANES {
+                    above[lane] = above[lane].wrapping_add(u32::from(values[lane] > high));
+                    reached[lane] = reached[lane].wrapping_add(u32::from(values[lane] >= low));
+                    maximum[lane] = larger(maximum[lane], values[lane]);
+                }
+            }
+            let mut width = LANES / 2;
+            while width > 0 {
+                for lane in 0..width {
+                    maximum[lane] = larger(maximum[lane], maximum[lane + width]);
+                }
+                width /= 2;
+            }
+            maxima.push(maximum[0]);
+        }
+        (above.into_iter().sum(), reached.into_iter().sum())
+    }
+
+    /// Places the truth: exactly what the whole transformed row would give.
+    #[inline(always)]
+    fn settle(
+        &self,
+        rates: &Rates,
+        row: &[f32],
+        value: f64,
+        (low, high): (f32, f32),
+        (above, reached): (u32, u32),
+        found: &mut Prefiltered,
+    ) -> Option<(u32, u32)> {
+        let n_open = (reached - above) as usize;
+        if n_open == 1 {
+            return Some((above, 1));
+        }
+        if value == 0.0 && self.offset.is_none() {
+            // Division keeps zeros apart from all else, so the row itself tells.
+            let zeros = row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score == 0.0)));
+            let positive = row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score > 0.0)));
+            return Some((positive, zeros));
+        }
+        if n_open > MAX_OPEN {
+            return None;
+        }
+        self.collect(row, (low, high), &found.maxima, &mut found.open);
+        let exact = found.open.iter().map(|&class| rates.value(class as usize, row[class as usize]));
+        let counts = exact.fold((above, 0), |(better, tied), other| {
+            (better + u32::from(other > value), tied + u32::from(other == value))
+        });
+        Some(counts)
+    }
+
+    /// Finds the columns above the cut and at it.
+    #[inline(always)]
+    fn find_top(&self, rates: &Rates, row: &[f32], k: usize, found: &mut Prefiltered) -> bool {
+        let bound = lower_bound(&found.maxima, k, &mut found.ordered_maxima);
+        // K columns have approximate values of at least the bound, so the K-th exact value is at
+        // least the bound less one error; what reaches it is within one error more.
+        let (low, _) = band(f64::from(bound) * (1.0 - 2.0 * RELATIVE_ERROR));
+        if !(bound > 0.0 && bound < f32::INFINITY) || low <= 0.0 {
+            return false;
+        }
+        if self.collect(row, (low, f32::INFINITY), &found.maxima, &mut found.open) > MAX_OPEN {
+            return false;
+        }
+        found.exact.clear();
+        found.exact.extend(found.open.iter().map(|&class| rates.value(class as usize, row[class as usize])));
+        let Some(cut) = kth_largest(&found.exact, k, &mut found.ordered) else { return false };
+        let columns = |keep: &dyn Fn(f64) -> bool, into: &mut Vec<u32>| {
+            into.clear();
+            let kept = found.open.iter().zip(&found.exact).filter(|(_, value)| keep(**value));
+            into.extend(kept.map(|(&class, _)| class));
+        };
+        columns(&|value| value > cut, &mut found.above);
+        columns(&|value| value == cut, &mut found.members);
+        true
+    }
+
+    /// Lists the columns whose approximate value lies between the limits and returns their number;
+    /// stops once there are more than [`MAX_OPEN`].
+    #[inline(always)]
+    fn collect(&self, row: &[f32], (low, high): (f32, f32), maxima: &[f32], open: &mut Vec<u32>) -> usize {
+        open.clear();
+        for (block, (scores, &maximum)) in row.chunks(BLOCK).zip(maxima).enumerate() {
+            if maximum >= low && open.len() <= MAX_OPEN {
+                let first = block * BLOCK;
+                let is_open = |at: usize, score: f32| (low..=high).contains(&self.approximate(first + at, score));
+                let met = scores.iter().enumerate().filter(|&(at, &score)| is_open(at, score));
+                open.extend(met.map(|(at, _)| column(first + at)));
+            }
+        }
+        open.len()
+    }
+}
+
+/// Float32 limits between which an approximation says nothing about the side of `value`.
+fn band(value: f64) -> (f32, f32) {
+    let margin = value.abs() * RELATIVE_ERROR + ABSOLUTE_ERROR;
+    (((value - margin) as f32).next_down(), ((value + margin) as f32).next_up())
+}

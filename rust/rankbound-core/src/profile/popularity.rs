@@ -1,0 +1,87 @@
+//! Rankers that ignore the model: one fixed score per class, or per class and segment.
+
+use super::Placement;
+use crate::aggregate::CatalogueSums;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, TopK, column};
+
+/// Fixed scores by which lists are ranked, such as training counts per class.
+#[derive(Debug)]
+pub struct Popularity {
+    rows: Vec<FixedRow>,
+    segments: Vec<u32>,
+}
+
+/// One row of fixed scores with its unmasked ranking, found once for all lists.
+#[derive(Debug)]
+pub(super) struct FixedRow {
+    pub(super) scores: Vec<f64>,
+    placements: Vec<Placement>,
+    top: TopK<f64>,
+}
+
+impl Popularity {
+    /// Takes a table of finite scores, one row per segment, and the segment of each list.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if a row has another length than `n_classes` or a list names no row;
+    /// [`Error::Parameter`] for a score that is not finite.
+    pub fn new(table: &[f64], n_classes: usize, k: usize, segments: Vec<u32>) -> Result<Self> {
+        if n_classes == 0 || table.len() % n_classes != 0 {
+            return Err(Error::Shape(format!("popularity of {} scores for {n_classes} classes", table.len())));
+        }
+        if let Some(at) = table.iter().position(|score| !score.is_finite()) {
+            let (value, class) = (table[at], at % n_classes);
+            return Err(Error::Parameter(format!("popularity has {value} for class {class}; it must be finite")));
+        }
+        let rows: Vec<_> = table.chunks(n_classes).map(|scores| FixedRow::new(scores, k)).collect();
+        if let Some(segment) = segments.iter().find(|segment| **segment as usize >= rows.len()) {
+            return Err(Error::Shape(format!("segment {segment} has no popularity: there are {} rows", rows.len())));
+        }
+        Ok(Self { rows, segments })
+    }
+
+    /// Number of lists it can rank.
+    pub fn n_lists(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.rows.first().map_or(0, |row| row.scores.len())
+    }
+
+    pub(super) fn row(&self, list: usize) -> &FixedRow {
+        &self.rows[self.segments[list] as usize]
+    }
+}
+
+impl FixedRow {
+    fn new(scores: &[f64], k: usize) -> Self {
+        let mut order: Vec<u32> = (0..column(scores.len())).collect();
+        order.sort_unstable_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
+        let mut placements = vec![Placement::MISS; scores.len()];
+        let mut better = 0;
+        // Adding 0 merges -0 with 0, which the order tells apart and the scores do not.
+        for group in order.chunk_by(|&a, &b| scores[a as usize] == scores[b as usize]) {
+            let tied = column(group.len());
+            group.iter().for_each(|&class| placements[class as usize] = Placement { better, tied });
+            better += tied;
+        }
+        let (mut maxima, mut top) = (Vec::new(), TopK::default());
+        f64::block_pass(scores, scores[0], &mut maxima);
+        f64::find_top(&mut top, scores, &maxima, k, false);
+        Self { scores: scores.to_vec(), placements, top }
+    }
+
+    /// Where a class stands when no class is masked.
+    pub(super) fn placement(&self, class: u32) -> Placement {
+        self.placements[class as usize]
+    }
+
+    /// Adds the unmasked top K; returns whether it depends on the order of equal scores.
+    pub(super) fn add_top(&self, catalogue: &mut CatalogueSums) -> bool {
+        catalogue.add_top(&self.scores, &self.top);
+        self.top.is_split()
+    }
+}
