@@ -6,8 +6,6 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-import narwhals.stable.v2 as nw
-
 from rankbound._validation import as_choice
 from rankbound.errors import MissingDependencyError
 
@@ -47,6 +45,8 @@ def to_frame(report: Mapping[str, Any], backend: str | None) -> Any:
         raise MissingDependencyError(f"backend={backend!r} needs {backend}: pip install {backend}")
     if backend is None:
         raise MissingDependencyError("to_frame needs one of pandas, polars, pyarrow: pip install pandas")
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+
     rows = list(_long_rows(report))
     names = ("ranking", "family", "metric", "value", "ci_low", "ci_high")
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

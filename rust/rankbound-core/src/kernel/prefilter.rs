@@ -63,10 +63,17 @@ impl Prefilter {
         if self.offset.is_some() { 1.0 } else { f32::MAX }
     }
 
+    /// The approximate values of a block, -inf beyond its end.
     #[inline(always)]
-    fn approximate(&self, class: usize, score: f32) -> f32 {
-        let product = self.slope[class] * score;
-        self.offset.as_ref().map_or(product, |offset| product + offset[class])
+    fn approximate(&self, block: usize, scores: &[f32]) -> [f32; BLOCK] {
+        let mut values = [f32::NEG_INFINITY; BLOCK];
+        let classes = block * BLOCK..block * BLOCK + scores.len();
+        let slope = &self.slope[classes.clone()];
+        values.iter_mut().zip(scores).zip(slope).for_each(|((value, score), slope)| *value = score * slope);
+        if let Some(offset) = &self.offset {
+            values.iter_mut().zip(&offset[classes]).for_each(|(value, offset)| *value += offset);
+        }
+        values
     }
 
     /// Ranks a row of which `masked` columns are -inf. False if the row must be transformed whole:
@@ -108,13 +115,7 @@ impl Prefilter {
         maxima.clear();
         maxima.reserve(row.len().div_ceil(BLOCK));
         for (block, scores) in row.chunks(BLOCK).enumerate() {
-            let mut values = [f32::NEG_INFINITY; BLOCK];
-            let classes = block * BLOCK..block * BLOCK + scores.len();
-            let slope = &self.slope[classes.clone()];
-            values.iter_mut().zip(scores).zip(slope).for_each(|((value, score), slope)| *value = score * slope);
-            if let Some(offset) = &self.offset {
-                values.iter_mut().zip(&offset[classes]).for_each(|(value, offset)| *value += offset);
-            }
+            let values = self.approximate(block, scores);
             let mut maximum = [f32::NEG_INFINITY; LANES];
             for values in values.chunks_exact(LANES) {
                 for lane in 0..LANES {
@@ -200,10 +201,15 @@ impl Prefilter {
         open.clear();
         for (block, (scores, &maximum)) in row.chunks(BLOCK).zip(maxima).enumerate() {
             if maximum >= low && open.len() <= MAX_OPEN {
-                let first = block * BLOCK;
-                let is_open = |at: usize, score: f32| (low..=high).contains(&self.approximate(first + at, score));
-                let met = scores.iter().enumerate().filter(|&(at, &score)| is_open(at, score));
-                open.extend(met.map(|(at, _)| column(first + at)));
+                let values = self.approximate(block, scores);
+                for (chunk, values) in values.chunks_exact(8).enumerate() {
+                    let is_open = |value: f32| (value >= low) & (value <= high);
+                    if values.iter().fold(false, |any, &value| any | is_open(value)) {
+                        let first = block * BLOCK + chunk * 8;
+                        let met = values.iter().enumerate().filter(|(_, value)| is_open(**value));
+                        open.extend(met.map(|(at, _)| column(first + at)));
+                    }
+                }
             }
         }
         open.len()

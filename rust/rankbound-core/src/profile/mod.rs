@@ -6,6 +6,7 @@ mod popularity;
 mod ranker;
 mod scan;
 mod top;
+#[cfg(test)] mod timing;
 
 pub use popularity::Popularity;
 pub use ranker::Ranker;
