@@ -5,8 +5,9 @@
 mod popularity;
 mod ranker;
 mod scan;
+#[cfg(test)]
+mod timing;
 mod top;
-#[cfg(test)] mod timing;
 
 pub use popularity::Popularity;
 pub use ranker::Ranker;

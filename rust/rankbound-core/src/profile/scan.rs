@@ -103,15 +103,11 @@ where
     )?;
     let tallies = workers.into_iter().map(|worker| worker.tally);
     let tally = tallies.reduce(Tally::merge).expect("at least one worker");
-    let blocks = tally.sums.into_iter().enumerate().map(|(ranker, sums)| {
-        sums.into_block(placements.iter().skip(ranker).step_by(n_rankers).copied().collect())
-    });
-    Ok(Scan {
-        blocks: blocks.collect(),
-        n_candidates,
-        uniform: tally.uniform,
-        n_masked_truth: tally.n_masked_truth,
-    })
+    let blocks =
+        tally.sums.into_iter().enumerate().map(|(ranker, sums)| {
+            sums.into_block(placements.iter().skip(ranker).step_by(n_rankers).copied().collect())
+        });
+    Ok(Scan { blocks: blocks.collect(), n_candidates, uniform: tally.uniform, n_masked_truth: tally.n_masked_truth })
 }
 
 /// How many lists a worker takes at once.

@@ -22,12 +22,7 @@ pub struct TopColumns {
 ///
 /// # Errors
 /// The first score, in row order, that cannot be ranked; [`Error::Interrupted`].
-pub fn top_columns<E>(
-    par: &mut Par<'_>,
-    matrix: &ArrayView2<'_, E>,
-    k: usize,
-    masks: &Masks<'_>,
-) -> Result<TopColumns>
+pub fn top_columns<E>(par: &mut Par<'_>, matrix: &ArrayView2<'_, E>, k: usize, masks: &Masks<'_>) -> Result<TopColumns>
 where
     E: Element,
     E::Native: Kernel,

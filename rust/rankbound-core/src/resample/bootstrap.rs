@@ -177,8 +177,32 @@ mod timing {
     #[test]
     #[ignore]
     fn spawn() {
-        for t in [1,2] { let mut best=f64::MAX; let mut avg=0.0; for _ in 0..500 { let i=std::time::Instant::now(); Par::unwatched(t,|p| p.run(0..20, ||(), |(),_| Ok(()))).unwrap(); let e=i.elapsed().as_secs_f64(); avg+=e/500.0; best=best.min(e);} println!("spawn {t}: best {:.1} avg {:.1} us", best*1e6, avg*1e6); }
-        for n in [600_000, 1<<18] { let mut best=f64::MAX; for _ in 0..50 { let i=std::time::Instant::now(); let mut v=vec![0u32;n]; for x in v.chunks_mut(1024) {x[0]=1;} std::hint::black_box(&v); drop(v); best=best.min(i.elapsed().as_secs_f64()); } println!("fault {n}: best {:.1} us", best*1e6); }
+        for t in [1, 2] {
+            let mut best = f64::MAX;
+            let mut avg = 0.0;
+            for _ in 0..500 {
+                let i = std::time::Instant::now();
+                Par::unwatched(t, |p| p.run(0..20, || (), |(), _| Ok(()))).unwrap();
+                let e = i.elapsed().as_secs_f64();
+                avg += e / 500.0;
+                best = best.min(e);
+            }
+            println!("spawn {t}: best {:.1} avg {:.1} us", best * 1e6, avg * 1e6);
+        }
+        for n in [600_000, 1 << 18] {
+            let mut best = f64::MAX;
+            for _ in 0..50 {
+                let i = std::time::Instant::now();
+                let mut v = vec![0u32; n];
+                for x in v.chunks_mut(1024) {
+                    x[0] = 1;
+                }
+                std::hint::black_box(&v);
+                drop(v);
+                best = best.min(i.elapsed().as_secs_f64());
+            }
+            println!("fault {n}: best {:.1} us", best * 1e6);
+        }
     }
     #[test]
     #[ignore]
