@@ -26,7 +26,7 @@ $(VENV)/.installed: pyproject.toml
 # a conda environment that happens to be active and ours.
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
 	@echo "Building the Rust extension (a few minutes the first time) ..."
-	@env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --quiet
+	@env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 setup: $(VENV)/.built ## Make .venv, install everything, build the extension in release mode
