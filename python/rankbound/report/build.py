@@ -132,6 +132,9 @@ def build_ranking_report(
         list_ids=list_ids,
         exclude=exclude,
     )
+    values_of_classes = (
+        None if class_values is None else as_class_vector(class_values, n_classes, name="class_values")
+    )
     warnings: list[str] = []
     floors = _baselines(matrix, lists, warnings, classes, y_train, popularity, segments, train_segments)
     frequencies = _frequencies(matrix, lists, warnings, settings, state, classes, y_train, floors.get("global_pop"))
@@ -156,9 +159,7 @@ def build_ranking_report(
         n_classes=n_classes,
         k=settings.k,
         tail=tail_classes(frequencies.tail_counts, settings.tail_mass),
-        class_values=None
-        if class_values is None
-        else as_class_vector(class_values, n_classes, name="class_values"),
+        class_values=values_of_classes,
     )
     placements = dict(zip([*transforms, *floors], map(_placements, scan.blocks), strict=True))
     values = {name: grader.list_values(placed) for name, placed in placements.items()}

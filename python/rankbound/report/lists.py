@@ -30,7 +30,8 @@ class GradedLists:
     exclude : Exclusion or None
         Columns left out.
     n_units, unit, n_unseen_truth, n_no_truth, n_unseen_classes
-        Counts; ``unit`` is ``"row"`` or ``"group"``; ``n_unseen_classes`` is None if unseen truths have no labels.
+        Counts; ``unit`` is ``"row"`` or ``"group"``; ``n_unseen_classes`` is None if unseen truths have no labels or
+        are dropped.
     """
 
     rows: NDArray[np.int64]
@@ -111,7 +112,7 @@ def graded_lists(
         exclude=exclusion,
         n_unseen_truth=int(is_unseen.sum()),
         n_no_truth=n_no_truth,
-        n_unseen_classes=None if classes is None else _n_distinct(y_true, is_unseen),
+        n_unseen_classes=None if classes is None or unseen == "drop" else _n_distinct(y_true, is_unseen),
     )
 
 
