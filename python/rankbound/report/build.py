@@ -11,7 +11,7 @@ from rankbound import _core
 from rankbound._comparability_fit import state_of
 from rankbound._labels import as_class_ids, label_indices
 from rankbound._progress import told
-from rankbound._validation import as_score_matrix, resolve_num_threads
+from rankbound._validation import as_score_matrix, check_exact_integers, resolve_num_threads
 from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, as_class_vector
 from rankbound.comparability import ComparabilityState, objective_alpha, resolve_transform
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError
@@ -140,6 +140,8 @@ def build_ranking_report(
     frequencies = _frequencies(matrix, lists, warnings, settings, state, classes, y_train, floors.get("global_pop"))
     alphas = _alphas(settings)
     transforms = {name: _transform(name, settings, n_classes, frequencies.state) for name in settings.blocks}
+    if any(transforms.values()):
+        check_exact_integers(matrix)
     with told(progress, total=len(lists.rows), unit="row") as tell:
         scan = _core.scan_scores(
             matrix,
