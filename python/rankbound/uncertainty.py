@@ -88,15 +88,17 @@ def ranking_uncertainty(
     for name, floor in floors.items():
         if list(floor) != list(model):
             raise ShapeError(f"baselines[{name!r}] has the metrics {list(floor)}, but values has {list(model)}")
-    for name, series in {"values": model, **floors}.items():
+    for name, series in {"values": model, **{f"baselines[{name!r}]": floor for name, floor in floors.items()}}.items():
         for metric, of_lists in series.items():
             if len(of_lists) != n_lists:
                 raise ShapeError(f"{name} has {len(of_lists)} lists under {metric!r}, but {n_lists} elsewhere")
     units = np.arange(n_lists, dtype=np.uint32)
     if groups is not None:
         labels, missing = split_missing(as_vector(groups, name="groups"), name="groups")
-        if missing.any() or len(labels) != n_lists:
-            raise ShapeError(f"groups must give each of the {n_lists} lists a unit; it has {len(labels)} entries")
+        if len(labels) != n_lists:
+            raise ShapeError(f"groups has {len(labels)} entries, but there are {n_lists} lists; give one per list")
+        if missing.any():
+            raise InvalidTypeError(f"groups has no label at position {int(missing.argmax())}; give every list one")
         units = np.unique(labels, return_inverse=True)[1].astype(np.uint32)
     level = as_non_negative(confidence_level, name="confidence_level")
     if not 0 < level < 1:

@@ -11,7 +11,7 @@ from rankbound import _core
 from rankbound._comparability_fit import state_of
 from rankbound._labels import as_class_ids, label_indices
 from rankbound._progress import told
-from rankbound._validation import as_score_matrix, resolve_num_threads
+from rankbound._validation import as_score_matrix, check_exact_integers, resolve_num_threads
 from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, as_class_vector
 from rankbound.comparability import ComparabilityState, objective_alpha, resolve_transform
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError
@@ -132,11 +132,16 @@ def build_ranking_report(
         list_ids=list_ids,
         exclude=exclude,
     )
+    values_of_classes = (
+        None if class_values is None else as_class_vector(class_values, n_classes, name="class_values")
+    )
     warnings: list[str] = []
     floors = _baselines(matrix, lists, warnings, classes, y_train, popularity, segments, train_segments)
     frequencies = _frequencies(matrix, lists, warnings, settings, state, classes, y_train, floors.get("global_pop"))
     alphas = _alphas(settings)
     transforms = {name: _transform(name, settings, n_classes, frequencies.state) for name in settings.blocks}
+    if any(transforms.values()):
+        check_exact_integers(matrix)
     with told(progress, total=len(lists.rows), unit="row") as tell:
         scan = _core.scan_scores(
             matrix,
@@ -156,9 +161,7 @@ def build_ranking_report(
         n_classes=n_classes,
         k=settings.k,
         tail=tail_classes(frequencies.tail_counts, settings.tail_mass),
-        class_values=None
-        if class_values is None
-        else as_class_vector(class_values, n_classes, name="class_values"),
+        class_values=values_of_classes,
     )
     placements = dict(zip([*transforms, *floors], map(_placements, scan.blocks), strict=True))
     values = {name: grader.list_values(placed) for name, placed in placements.items()}

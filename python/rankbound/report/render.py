@@ -61,9 +61,8 @@ def summary(report: Mapping[str, Any]) -> str:
     if report["n_no_truth"]:
         counts.append(f"{report['n_no_truth']:,} rows without truth left out")
     ties = report["ties"]
-    counts.append(
-        f"{ties['share_of_rows_tied_at_cut']:.1%} of rows tied at the cut, mean tie width {ties['mean_tie_width']:.3g}"
-    )
+    width = "-" if math.isnan(ties["mean_tie_width"]) else f"{ties['mean_tie_width']:.3g}"
+    counts.append(f"{ties['share_of_rows_tied_at_cut']:.1%} of rows tied at the cut, mean tie width {width}")
     return "; ".join(counts) + "."
 
 
