@@ -5,8 +5,6 @@
 mod popularity;
 mod ranker;
 mod scan;
-#[cfg(test)]
-mod timing;
 mod top;
 
 pub use popularity::Popularity;
