@@ -9,7 +9,7 @@ Progress = Callable[[int, int], object]
 
 
 @contextmanager
-def told(progress: bool | Progress | None, *, total: int, unit: str) -> Iterator[Progress | None]:
+def told(progress: object, *, total: int, unit: str) -> Iterator[Progress | None]:
     """Hold what the core calls while it runs, and tell the end afterwards: the core may finish between two calls.
 
     Parameters

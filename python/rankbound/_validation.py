@@ -332,6 +332,62 @@ def as_choice(value: Any, choices: Sequence[str], *, name: str) -> str:
     raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def as_count(value: Any, *, name: str) -> int:
+    """Return an integer option of at least 0.
+
+    Parameters
+    ----------
+    value : int
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not an integer.
+    InvalidParameterError
+        If it is negative.
+    """
+    number = as_integer(value, name=name)
+    if number < 0:
+        raise InvalidParameterError(f"{name} must be at least 0, got {number}")
+    return number
+
+
+def as_level(value: Any, *, name: str) -> float:
+    """Return an option that must lie between 0 and 1, both excluded.
+
+    Parameters
+    ----------
+    value : float
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not a number.
+    InvalidParameterError
+        If it is out of range.
+    """
+    number = as_non_negative(value, name=name)
+    if not 0 < number < 1:
+        raise InvalidParameterError(f"{name} must lie between 0 and 1, got {value!r}")
+    return number
+
+
 def as_non_negative(value: Any, *, name: str) -> float:
     """Return a real option that must be finite and at least 0.
 

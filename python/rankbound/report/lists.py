@@ -157,7 +157,7 @@ def plain_labels(labels: Any, n_rows: int, name: str) -> NDArray[Any]:
 
 
 def _codes(labels: Any, n_rows: int, rows: NDArray[np.int64], name: str) -> NDArray[np.uint32] | None:
-    """Number the labels of the kept rows by their order, so that the order of the rows does not matter."""
+    """Return codes of the kept rows' labels, numbered by the sorted labels whatever the order of the rows."""
     if labels is None:
         return None
     values = plain_labels(labels, n_rows, name)
@@ -201,5 +201,3 @@ def _first_of_each(
                 "exclusions differ; give such rows ids of their own"
             )
     return exposed
-
-
