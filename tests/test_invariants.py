@@ -149,6 +149,23 @@ def test_the_order_of_the_rows_does_not_matter_with_groups(case):
         assert content(build_ranking_report(scores[order], truths[order], **permuted)) == content(report)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("unseen", ["miss", "drop"])
+def test_rows_that_are_not_graded_do_not_matter(case, unseen, container):
+    scores, truths, options = case
+    rows = np.random.default_rng(2).permutation(len(scores)) % 3 > 0
+    kept = rows & (truths >= 0) if unseen == "drop" else rows
+    with_gaps = options | {"exclude": container(options["exclude"])}
+    labels = [truth if row else None for truth, row in zip(truths.tolist(), rows.tolist(), strict=True)]
+    lists = np.arange(len(scores))[::-1]
+    report = build_ranking_report(scores, labels, unseen=unseen, list_ids=lists, **with_gaps)
+    chosen = options | {name: options[name][kept] for name in ("groups", "exclude", "segments")}
+    other = build_ranking_report(scores[kept], truths[kept], unseen=unseen, list_ids=lists[kept], **chosen)
+    names = [name for name in CONTENT if name not in ("n_no_truth", "n_unseen_truth")]
+    assert content(report, *names) == content(other, *names)
+    assert (report["n_no_truth"], report["n_unseen_truth"]) == ((~rows).sum(), (rows & (truths < 0)).sum())
+
+
 def test_the_order_of_the_rows_matters_only_to_the_draws_without_groups(case):
     scores, truths, options = case
     options = options | {"groups": None}

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
+from scipy import stats
 
 from rankbound import build_ranking_report, ranking_uncertainty
 from rankbound.errors import (
@@ -14,9 +14,12 @@ from rankbound.errors import (
     ShapeError,
 )
 
+# Older releases of scipy take their quantiles from numpy, whose last bit differs.
+as_in_scipy = pytest.mark.skipif(not hasattr(stats, "quantile"), reason="needs a scipy with stats.quantile")
+
 
 def scipy_limits(statistic, *samples, n_resamples, confidence_level=0.95, seed=0):
-    found = bootstrap(
+    found = stats.bootstrap(
         samples,
         statistic,
         paired=True,
@@ -43,6 +46,7 @@ def limits(found):
     return found["ci_low"], found["ci_high"]
 
 
+@as_in_scipy
 @pytest.mark.parametrize("n_lists", [2, 7, 8, 100, 129, 500, 1023])
 @pytest.mark.parametrize(("seed", "level"), [(0, 0.95), (12345678901234567890, 0.8)])
 def test_lists_are_resampled_as_by_scipy(n_lists, seed, level):
@@ -61,6 +65,7 @@ def test_lists_are_resampled_as_by_scipy(n_lists, seed, level):
     assert of_floor["difference"]["m"]["estimate"] == pytest.approx(means[0] - means[1], rel=1e-14)
 
 
+@as_in_scipy
 @pytest.mark.parametrize("n_units", [2, 30, 400])
 def test_groups_are_resampled_as_by_scipy(n_units):
     rng = np.random.default_rng(n_units)
@@ -80,6 +85,7 @@ def test_groups_are_resampled_as_by_scipy(n_units):
     assert difference["n_nonzero"] == (sums[0] != sums[1]).sum()
 
 
+@as_in_scipy
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_intervals_of_a_report_are_those_of_scipy(grouped):
     rng = np.random.default_rng(5)
