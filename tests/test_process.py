@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from rankbound import build_ranking_report, fit_comparability, transform_for_objective
+from rankbound import build_ranking_report, fit_comparability, ranking_uncertainty, transform_for_objective
 
 HEAVY = ("scipy.stats", "pandas", "polars", "pyarrow", "sklearn", "matplotlib", "tqdm", "jinja2")
 PROBLEM = """
@@ -141,6 +141,7 @@ MANY = np.broadcast_to(np.random.default_rng(0).random(20_000), (1_000_000, 20_0
 LONG = {
     "scan": lambda: build_ranking_report(MANY, np.zeros(len(MANY), int), n_resamples=0),
     "knots": lambda: fit_comparability(np.zeros(len(MANY), int), MANY, percentile=True),
+    "bootstrap": lambda: ranking_uncertainty({"m": np.arange(100_000.0)}, n_resamples=10**6),
 }
 
 
