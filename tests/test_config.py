@@ -138,14 +138,14 @@ numbers = st.floats(0, 1e300)
 @st.composite
 def configs(draw):
     primary = draw(st.sampled_from(OBJECTIVES))
-    others = st.lists(st.sampled_from([name for name in OBJECTIVES if name != primary]))
+    others = draw(st.lists(st.sampled_from([name for name in OBJECTIVES if name != primary]), unique=True))
     return RankingConfig(
         k=draw(st.integers(1, 10**30)),
         primary_metric=draw(st.sampled_from(["ndcg", "mrr", "hit"])),
         primary_objective=primary,
-        objectives=draw(st.one_of(st.none(), others.map(lambda names: [primary, *names]))),
-        eval_all_objectives=draw(st.booleans()),
-        percentile_objectives=draw(others),
+        objectives=draw(st.one_of(st.none(), st.just([primary, *others]))),
+        eval_all_objectives=draw(st.booleans()) or bool(others),
+        percentile_objectives=others,
         popularity_discount=draw(st.one_of(st.none(), numbers)),
         shrinkage_strength=draw(numbers),
         unseen=draw(st.sampled_from(["miss", "drop"])),
@@ -204,3 +204,8 @@ def test_unreadable_files(tmp_path):
     path.write_bytes(b"k = 3 # \xff\xfe")
     with pytest.raises(FileFormatError, match="cannot read the configuration"):
         RankingConfig.load(path)
+
+
+def test_percentile_objectives_must_be_reported():
+    with pytest.raises(InvalidParameterError, match="percentile_objectives names 'balanced'"):
+        RankingConfig(eval_all_objectives=False, percentile_objectives=["balanced"])

@@ -122,6 +122,12 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise InvalidParameterError(
                 f"primary_objective {self.primary_objective!r} is not among objectives {self.blocks}; add it"
             )
+        absent = [name for name in self.percentile_objectives if name not in self.blocks]
+        if absent:
+            raise InvalidParameterError(
+                f"percentile_objectives names {absent[0]!r}, which is not among the blocks {self.blocks}; add it to "
+                "objectives or leave it out"
+            )
         if self.primary_objective in self.percentile_objectives:
             for name in ("popularity_discount", "shrinkage_strength"):
                 if getattr(self, name):

@@ -5,6 +5,7 @@ use ndarray::ArrayView2;
 use super::element::Element;
 use super::exclusion::Exclusion;
 use super::score::Score;
+use crate::kernel::Kernel;
 use crate::error::{Error, Result};
 
 /// Which scores of a matrix are not candidates.
@@ -32,7 +33,7 @@ pub(crate) struct RowReader<T> {
     masked: Vec<u32>,
 }
 
-impl<T: Score> RowReader<T> {
+impl<T: Kernel> RowReader<T> {
     /// Makes the rows `indices` of the matrix ready. Rows that can be lent are left alone; others
     /// are converted columns outermost, so that a column-major matrix is read in its own order.
     pub(crate) fn load<E>(&mut self, matrix: &ArrayView2<'_, E>, indices: &[usize]) -> Result<()>

@@ -23,12 +23,6 @@ pub trait Score: Copy + PartialOrd + Send + Sync + Default + std::fmt::Debug + p
         self.is_finite() && self != Self::MASKED
     }
 
-    /// Whether all scores are candidates, quickly.
-    fn all_candidates(scores: &[Self]) -> bool {
-        // Eight at a time without a branch: the compiler makes vectors of it.
-        scores.chunks(8).all(|chunk| chunk.iter().fold(true, |all, score| all & score.is_candidate()))
-    }
-
     /// The error for a score that is no candidate.
     fn refusal(self, row: usize, column: usize) -> Error;
 }

@@ -25,6 +25,8 @@ pub struct BlockPass<T> {
     pub(crate) tied: u32,
     /// Sum of the scores: not finite if a score is not finite (the converse may fail by overflow).
     pub(crate) sum: T,
+    /// The least score.
+    pub(crate) least: T,
 }
 
 /// Reads `row` once, compares it with `truth` and writes the [`Maxima`] of each block.
@@ -41,6 +43,7 @@ pub(super) fn block_pass<T: Score, const LANES: usize>(
     let mut better = [0_u32; LANES];
     let mut tied = [0_u32; LANES];
     let mut sum = [T::default(); LANES];
+    let mut least = [row[0]; LANES];
     maxima.resize(row.len().div_ceil(BLOCK), [T::MASKED; FOLD]);
     let blocks = row.chunks_exact(BLOCK);
     let rest = blocks.remainder();
@@ -52,6 +55,7 @@ pub(super) fn block_pass<T: Score, const LANES: usize>(
                 better[lane] = better[lane].wrapping_add(u32::from(score > truth));
                 tied[lane] = tied[lane].wrapping_add(u32::from(score == truth));
                 sum[lane] = sum[lane].plus(score);
+                least[lane] = smaller(least[lane], score);
                 largest[lane] = larger(largest[lane], score);
             }
         }
@@ -63,6 +67,7 @@ pub(super) fn block_pass<T: Score, const LANES: usize>(
             better[0] += u32::from(score > truth);
             tied[0] += u32::from(score == truth);
             sum[0] = sum[0].plus(score);
+            least[0] = smaller(least[0], score);
             maximum[position % FOLD] = larger(maximum[position % FOLD], score);
         }
     }
@@ -70,6 +75,7 @@ pub(super) fn block_pass<T: Score, const LANES: usize>(
         better: better.into_iter().sum(),
         tied: tied.into_iter().sum(),
         sum: sum.into_iter().fold(T::default(), T::plus),
+        least: least.into_iter().fold(row[0], smaller),
     }
 }
 
@@ -112,6 +118,12 @@ pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], m
     largest.is_finite().then_some(largest)
 }
 
+/// Whether every score can be ranked, as [`Score::is_candidate`] says.
+#[inline(always)]
+pub(super) fn all_candidates<T: Score>(row: &[T]) -> bool {
+    row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(!score.is_candidate()))) == 0
+}
+
 /// How many scores equal `value`.
 #[inline(always)]
 pub(super) fn count_equal<T: Score>(scores: &[T], value: T) -> u32 {
@@ -127,6 +139,12 @@ pub(super) fn add_where_equal<T: Score>(sums: &mut BlockSums, scores: &[T], valu
     for (sums, share) in sums.iter_mut().zip(share) {
         sums.iter_mut().zip(&masks).for_each(|(sum, mask)| *sum = sum.wrapping_add(share & mask));
     }
+}
+
+/// The smaller of two ordered scores.
+#[inline(always)]
+pub(super) fn smaller<T: PartialOrd>(a: T, b: T) -> T {
+    if b < a { b } else { a }
 }
 
 /// The larger of two ordered scores.

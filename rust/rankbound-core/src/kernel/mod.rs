@@ -38,6 +38,9 @@ pub trait Kernel: Score {
         false
     }
 
+    /// See [`blocks::all_candidates`].
+    fn all_candidates(row: &[Self]) -> bool;
+
     /// See [`blocks::largest_of_non_negative`].
     fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self>;
 
@@ -67,6 +70,11 @@ macro_rules! kernel {
             }
 
             #[multiversion(targets("x86_64+avx2+fma"))]
+            pub(super) fn all_candidates(row: &[$score]) -> bool {
+                blocks::all_candidates(row)
+            }
+
+            #[multiversion(targets("x86_64+avx2+fma"))]
             pub(super) fn largest_of_non_negative(row: &[$score], masked: bool) -> Option<$score> {
                 blocks::largest_of_non_negative::<$score, $lanes>(row, masked)
             }
@@ -84,6 +92,10 @@ macro_rules! kernel {
 
             fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Maxima<Self>], k: usize, masked: bool) {
                 $score::find_top(top, row, maxima, k, masked);
+            }
+
+            fn all_candidates(row: &[Self]) -> bool {
+                $score::all_candidates(row)
             }
 
             fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self> {

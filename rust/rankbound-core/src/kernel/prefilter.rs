@@ -111,25 +111,28 @@ impl Prefilter {
         self.find_top(rates, row, k, found)
     }
 
-    /// Counts what lies above the band and what reaches it; keeps the maximum of each block.
+    /// Counts what lies above the band and what reaches it; keeps the [`Maxima`] of each block.
     #[inline(always)]
     fn pass(&self, row: &[f32], low: f32, high: f32, maxima: &mut Vec<Maxima<f32>>) -> (u32, u32) {
-        const LANES: usize = 16;
-        let (mut above, mut reached) = ([0_u32; LANES], [0_u32; LANES]);
         maxima.resize(row.len().div_ceil(BLOCK), [f32::NEG_INFINITY; FOLD]);
-        for (block, (scores, maximum)) in row.chunks(BLOCK).zip(maxima).enumerate() {
-            let values = self.approximate(block, scores);
-            let mut largest = [f32::NEG_INFINITY; LANES];
-            for values in values.chunks_exact(LANES) {
-                for lane in 0..LANES {
-                    above[lane] = above[lane].wrapping_add(u32::from(values[lane] > high));
-                    reached[lane] = reached[lane].wrapping_add(u32::from(values[lane] >= low));
-                    largest[lane] = larger(largest[lane], values[lane]);
-                }
+        let mut counts = Counts { low, high, above: [0; LANES], reached: [0; LANES] };
+        let whole = row.len() / BLOCK;
+        let slope = self.slope.chunks_exact(BLOCK);
+        let blocks = row.chunks_exact(BLOCK).zip(slope).zip(maxima.iter_mut());
+        if let Some(offset) = &self.offset {
+            for (((scores, slope), maximum), offset) in blocks.zip(offset.chunks_exact(BLOCK)) {
+                *maximum = counts.add(|at| scores[at] * slope[at] + offset[at]);
             }
-            *maximum = fold(&largest);
+        } else {
+            for ((scores, slope), maximum) in blocks {
+                *maximum = counts.add(|at| scores[at] * slope[at]);
+            }
         }
-        (above.into_iter().sum(), reached.into_iter().sum())
+        if whole < maxima.len() {
+            let values = self.approximate(whole, block_of(row, whole));
+            maxima[whole] = counts.add(|at| values[at]);
+        }
+        (counts.above.into_iter().sum(), counts.reached.into_iter().sum())
     }
 
     /// Places the truth: exactly what the whole transformed row would give.
@@ -210,6 +213,34 @@ impl Prefilter {
             }
         }
         open.len()
+    }
+}
+
+/// Lanes counted side by side.
+const LANES: usize = 16;
+
+/// Approximate values counted by their side of a band.
+struct Counts {
+    low: f32,
+    high: f32,
+    above: [u32; LANES],
+    reached: [u32; LANES],
+}
+
+impl Counts {
+    /// Counts one block of values and returns its largest ones.
+    #[inline(always)]
+    fn add(&mut self, value: impl Fn(usize) -> f32) -> Maxima<f32> {
+        let mut largest = [f32::NEG_INFINITY; LANES];
+        for first in (0..BLOCK).step_by(LANES) {
+            for lane in 0..LANES {
+                let value = value(first + lane);
+                self.above[lane] = self.above[lane].wrapping_add(u32::from(value > self.high));
+                self.reached[lane] = self.reached[lane].wrapping_add(u32::from(value >= self.low));
+                largest[lane] = larger(largest[lane], value);
+            }
+        }
+        fold(&largest)
     }
 }
 

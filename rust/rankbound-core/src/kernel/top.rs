@@ -1,6 +1,6 @@
 //! The top K of one row, found from the block maxima without looking at most of the row.
 
-use super::blocks::{BLOCK, FOLD, Maxima, count_equal, larger};
+use super::blocks::{BLOCK, FOLD, Maxima, count_equal, larger, smaller};
 use crate::input::Score;
 
 /// The best K of a row: the columns above the cut, and the tie group at it.
@@ -51,12 +51,18 @@ impl<T: Score> TopK<T> {
         for &block in &self.touched {
             for (chunk, scores) in block_of(row, block).chunks(8).enumerate() {
                 if scores.iter().fold(false, |any, &score| any | (score > bound)) {
+                    // Every score is written and only those above the bound are kept: no branch to
+                    // mispredict.
+                    let mut kept = self.scores.len();
+                    self.scores.resize(kept + scores.len(), bound);
+                    self.columns.resize(kept + scores.len(), 0);
                     for (at, &score) in scores.iter().enumerate() {
-                        if score > bound {
-                            self.scores.push(score);
-                            self.columns.push(column(block * BLOCK + chunk * 8 + at));
-                        }
+                        self.scores[kept] = score;
+                        self.columns[kept] = column(block * BLOCK + chunk * 8 + at);
+                        kept += usize::from(score > bound);
                     }
+                    self.scores.truncate(kept);
+                    self.columns.truncate(kept);
                 }
             }
         }
@@ -93,13 +99,15 @@ const WIDE: usize = 4 * FOLD;
 pub(super) fn lower_bound<T: Score>(maxima: &[Maxima<T>], k: usize, scratch: &mut Vec<T>) -> T {
     if k <= WIDE / 2 && maxima.len() >= 8 {
         let mut lanes = [T::MASKED; WIDE];
-        for (at, maximum) in maxima.iter().enumerate() {
-            let place = at % 4 * FOLD;
-            for lane in 0..FOLD {
-                lanes[place + lane] = larger(lanes[place + lane], maximum[lane]);
+        let groups = maxima.as_flattened().chunks_exact(WIDE);
+        let rest = groups.remainder();
+        for group in groups {
+            for lane in 0..WIDE {
+                lanes[lane] = larger(lanes[lane], group[lane]);
             }
         }
-        return kth_largest(&lanes, k, scratch).unwrap_or(T::MASKED);
+        lanes.iter_mut().zip(rest).for_each(|(lane, &score)| *lane = larger(*lane, score));
+        return kth_of_lanes(&lanes, k);
     }
     kth_largest(maxima.as_flattened(), k, scratch).unwrap_or(T::MASKED)
 }
@@ -117,26 +125,39 @@ pub(super) fn block_of<T>(row: &[T], block: usize) -> &[T] {
     &row[block * BLOCK..row.len().min((block + 1) * BLOCK)]
 }
 
-/// Up to this many values, counting what is larger beats a selection with its branches.
-const FEW: usize = 64;
-
 /// The k-th largest of the values; none if there are fewer.
 #[inline(always)]
 pub(super) fn kth_largest<T: Score>(values: &[T], k: usize, scratch: &mut Vec<T>) -> Option<T> {
     if values.len() < k {
         return None;
     }
-    if values.len() <= FEW {
-        let is_kth = |value: T| {
-            let larger = values.iter().fold(0_u32, |count, &other| count.wrapping_add(u32::from(other > value)));
-            (larger as usize) < k && k <= (larger + count_equal(values, value)) as usize
-        };
-        return values.iter().copied().find(|&value| is_kth(value));
+    if values.len() <= WIDE {
+        let mut lanes = [T::MASKED; WIDE];
+        lanes[..values.len()].copy_from_slice(values);
+        return Some(kth_of_lanes(&lanes, k));
     }
     scratch.clear();
     scratch.extend_from_slice(values);
     let descending = |a: &T, b: &T| b.partial_cmp(a).expect("scores are ordered: NaN was refused");
     Some(*scratch.select_nth_unstable_by(k - 1, descending).1)
+}
+
+/// The k-th largest of a few values: the least that fewer than `k` exceed. Compares all with all,
+/// which takes fewer steps than the mispredicted branches of a selection.
+#[inline(always)]
+fn kth_of_lanes<T: Score>(lanes: &[T; WIDE], k: usize) -> T {
+    let largest = lanes.iter().copied().fold(lanes[0], larger);
+    let mut kth = [largest; WIDE];
+    let mut larger_than = [0_u32; WIDE];
+    for &other in lanes {
+        for lane in 0..WIDE {
+            larger_than[lane] = larger_than[lane].wrapping_add(u32::from(other > lanes[lane]));
+        }
+    }
+    for lane in 0..WIDE {
+        kth[lane] = if larger_than[lane] < column(k) { lanes[lane] } else { largest };
+    }
+    kth.iter().copied().fold(largest, smaller)
 }
 
 /// A column number in the width in which columns are stored. Matrices have fewer than 2^32 columns.

@@ -15,9 +15,24 @@ pub struct Popularity {
 /// One row of fixed scores with its unmasked ranking, found once for all lists.
 #[derive(Debug)]
 pub(super) struct FixedRow {
-    pub(super) scores: Vec<f64>,
+    scores: Vec<f64>,
+    /// Classes by falling score.
+    order: Vec<u32>,
     placements: Vec<Placement>,
     top: TopK<f64>,
+    /// The same top K as lists of classes and the places left for its last group, unless that group
+    /// is large.
+    listed: Option<(Listed, usize)>,
+}
+
+/// Members of a group that are added faster by whole blocks than one by one.
+const LARGE: usize = 256;
+
+/// The top K of a list some of whose classes are masked.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    above: Vec<u32>,
+    members: Vec<u32>,
 }
 
 impl Popularity {
@@ -71,17 +86,53 @@ impl FixedRow {
         let (mut maxima, mut top) = (Vec::new(), TopK::default());
         f64::block_pass(scores, scores[0], &mut maxima);
         f64::find_top(&mut top, scores, &maxima, k, false);
-        Self { scores: scores.to_vec(), placements, top }
+        let mut row = Self { scores: scores.to_vec(), order, placements, top, listed: None };
+        let mut listed = Listed::default();
+        let slots = row.list(&[], k, &mut listed);
+        if listed.members.len() <= LARGE {
+            row.listed = Some((listed, slots));
+        }
+        row
     }
 
-    /// Where a class stands when no class is masked.
-    pub(super) fn placement(&self, class: u32) -> Placement {
-        self.placements[class as usize]
+    /// Where a class stands among the classes that are not masked.
+    pub(super) fn placement(&self, class: u32, masked: &[u32]) -> Placement {
+        let Placement { better, tied } = self.placements[class as usize];
+        let score = self.scores[class as usize];
+        let count = |belongs: &dyn Fn(f64) -> bool| {
+            column(masked.iter().filter(|&&other| belongs(self.scores[other as usize])).count())
+        };
+        Placement { better: better - count(&|other| other > score), tied: tied - count(&|other| other == score) }
     }
 
-    /// Adds the unmasked top K; returns whether it depends on the order of equal scores.
-    pub(super) fn add_top(&self, catalogue: &mut CatalogueSums) -> bool {
-        catalogue.add_top(&self.scores, &self.top);
-        self.top.is_split()
+    /// Adds the top `k` of the classes that are not masked; returns whether it depends on the order
+    /// of equal scores.
+    pub(super) fn add_top(&self, masked: &[u32], k: usize, catalogue: &mut CatalogueSums, listed: &mut Listed) -> bool {
+        if masked.is_empty() {
+            match &self.listed {
+                Some((Listed { above, members }, slots)) => catalogue.add_listed(above, members, *slots),
+                None => catalogue.add_top(&self.scores, &self.top),
+            }
+            return self.top.is_split();
+        }
+        let slots = self.list(masked, k, listed);
+        catalogue.add_listed(&listed.above, &listed.members, slots);
+        slots < listed.members.len()
+    }
+
+    /// Lists the top `k` of the classes that are not masked: those above the last group, the group,
+    /// and the places left for it, which are returned.
+    fn list(&self, masked: &[u32], k: usize, Listed { above, members }: &mut Listed) -> usize {
+        above.clear();
+        members.clear();
+        let mut start = 0;
+        while start < self.order.len() && above.len() + members.len() < k {
+            above.append(members);
+            let size = self.placements[self.order[start] as usize].tied as usize;
+            let group = &self.order[start..start + size];
+            members.extend(group.iter().filter(|class| masked.binary_search(class).is_err()));
+            start += size;
+        }
+        members.len().min(k - above.len())
     }
 }

@@ -1,11 +1,11 @@
 //! What orders the candidates of a list: the model's scores under a transform, or popularity.
 
-use super::popularity::Popularity;
+use super::popularity::{Listed, Popularity};
 use super::{Block, Placement};
 use crate::adjust::{Rates, Transform};
 use crate::aggregate::CatalogueSums;
 use crate::error::Result;
-use crate::input::{Row, Score, check_finite};
+use crate::input::{Row, check_finite};
 use crate::kernel::{Kernel, Maxima, Prefilter, Prefiltered, TopK};
 
 /// What orders the candidates of a list.
@@ -80,6 +80,7 @@ pub(super) struct Desk<T> {
     double: Ranking<f64>,
     scores: Vec<f64>,
     found: Prefiltered,
+    listed: Listed,
     // The list whose largest score is known, with the score if none is negative.
     largest: Option<(usize, Option<T>)>,
 }
@@ -91,6 +92,7 @@ impl<T: Kernel> Desk<T> {
             double: Ranking::default(),
             scores: vec![0.0; n_classes],
             found: Prefiltered::default(),
+            listed: Listed::default(),
             largest: None,
         }
     }
@@ -109,15 +111,11 @@ impl<T: Kernel> Desk<T> {
             Ready::Unchanged => return self.native.rank(row.scores, masked, list, k, sums),
             Ready::Popularity(popularity) => {
                 let fixed = popularity.row(list.index);
-                if !masked {
-                    if list.exposed {
-                        sums.n_tied_at_cut += u64::from(fixed.add_top(&mut sums.catalogue));
-                    }
-                    return Ok(list.truth.map_or(Placement::MISS, |truth| fixed.placement(truth)));
+                if list.exposed {
+                    let split = fixed.add_top(row.masked, k, &mut sums.catalogue, &mut self.listed);
+                    sums.n_tied_at_cut += u64::from(split);
                 }
-                self.scores.copy_from_slice(&fixed.scores);
-                row.masked.iter().for_each(|&column| self.scores[column as usize] = f64::MASKED);
-                return self.double.rank(&self.scores, masked, list, k, sums);
+                return Ok(list.truth.map_or(Placement::MISS, |truth| fixed.placement(truth, row.masked)));
             }
             Ready::Filtered { transform, rates, prefilter } => {
                 if let Some(largest) = self.largest_of_non_negative(row, list)
@@ -137,8 +135,14 @@ impl<T: Kernel> Desk<T> {
 impl<T: Kernel> Desk<T> {
     /// The largest score of a list whose scores are finite and not negative; looked for once.
     fn largest_of_non_negative(&mut self, row: &Row<'_, T>, list: &List) -> Option<T> {
-        match self.largest {
-            Some((index, largest)) if index == list.index => largest,
+        match (self.largest, self.native.last) {
+            (Some((index, largest)), _) if index == list.index => largest,
+            // The pass over the unchanged scores has seen it all.
+            (_, Some((index, least))) if index == list.index => {
+                let maxima = self.native.maxima.as_flattened().iter();
+                let largest = maxima.fold(least, |a, &b| if b > a { b } else { a });
+                (least >= T::default()).then_some(largest)
+            }
             _ => {
                 let largest = T::largest_of_non_negative(row.scores, !row.masked.is_empty());
                 self.largest = Some((list.index, largest));
@@ -163,6 +167,8 @@ impl Prefiltered {
 /// Buffers to rank one row by its own scores.
 #[derive(Default)]
 struct Ranking<T> {
+    /// The list ranked last, if none of its columns is masked and no sum overflowed; its least score.
+    last: Option<(usize, T)>,
     maxima: Vec<Maxima<T>>,
     top: TopK<T>,
 }
@@ -171,6 +177,7 @@ impl<T: Kernel> Ranking<T> {
     fn rank(&mut self, scores: &[T], masked: bool, list: &List, k: usize, sums: &mut Sums) -> Result<Placement> {
         let truth = scores[list.truth.unwrap_or(0) as usize];
         let pass = T::block_pass(scores, truth, &mut self.maxima);
+        self.last = (!masked && pass.sum.is_finite()).then_some((list.index, pass.least));
         if !masked && !pass.sum.is_finite() {
             check_finite(scores, list.row)?;
         }
