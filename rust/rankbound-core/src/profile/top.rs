@@ -22,12 +22,7 @@ pub struct TopColumns {
 ///
 /// # Errors
 /// The first score, in row order, that cannot be ranked; [`Error::Interrupted`].
-pub fn top_columns<E>(
-    par: &mut Par<'_>,
-    matrix: &ArrayView2<'_, E>,
-    k: usize,
-    masks: &Masks<'_>,
-) -> Result<TopColumns>
+pub fn top_columns<E>(par: &mut Par<'_>, matrix: &ArrayView2<'_, E>, k: usize, masks: &Masks<'_>) -> Result<TopColumns>
 where
     E: Element,
     E::Native: Kernel,
@@ -35,6 +30,9 @@ where
     let (n_rows, n_classes) = matrix.dim();
     if n_rows == 0 || n_classes == 0 || k == 0 {
         return Err(Error::Shape(format!("proba of {n_rows} rows and {n_classes} columns has no top {k}")));
+    }
+    if let Some(exclude) = &masks.exclude {
+        exclude.check_sizes(n_rows, n_classes)?;
     }
     let k = k.min(n_classes);
     let mut columns = vec![0; n_rows * k];
