@@ -38,6 +38,7 @@ impl<T: Score> TopK<T> {
     /// Finds the top `k` of `row`, given the maxima of its blocks. With `masked`, columns that
     /// hold [`Score::MASKED`] are not candidates.
     #[inline(always)]
+    #[expect(clippy::needless_bitwise_bool, reason = "no branch per score")]
     pub(super) fn find(&mut self, row: &[T], maxima: &[T], k: usize, masked: bool) {
         self.above.clear();
         self.scores.clear();

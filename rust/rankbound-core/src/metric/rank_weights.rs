@@ -106,11 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(k: usize, n_classes: usize) -> [RankWeights; 3] {
-        [
-            RankWeights::hit(k, n_classes),
-            RankWeights::reciprocal_rank(k, n_classes),
-            RankWeights::ndcg(k, n_classes),
-        ]
+        [RankWeights::hit(k, n_classes), RankWeights::reciprocal_rank(k, n_classes), RankWeights::ndcg(k, n_classes)]
     }
 
     /// Worked by hand as fractions: b, t, k, hit, reciprocal rank and its variance.
