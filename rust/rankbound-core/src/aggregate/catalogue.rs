@@ -189,3 +189,7 @@ fn carry<'a>(limbs: impl IntoIterator<Item = (&'a mut i64, &'a mut i64)>) {
         *low &= (1 << LIMB_BITS) - 1;
     }
 }
+
+#[cfg(test)]
+#[path = "catalogue_tests.rs"]
+mod tests;

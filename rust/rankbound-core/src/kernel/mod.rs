@@ -8,12 +8,15 @@ mod blocks;
 mod prefilter;
 mod top;
 
+#[cfg(test)]
+mod tests;
+
 use multiversion::multiversion;
 
 use crate::adjust::Rates;
 use crate::input::Score;
-pub use blocks::{BlockPass, BlockSums};
 pub(crate) use blocks::BLOCK;
+pub use blocks::{BlockPass, BlockSums};
 pub use prefilter::{Prefilter, Prefiltered};
 pub(crate) use top::{Cut, TopK, column};
 
