@@ -10,6 +10,34 @@ from typing import BinaryIO
 from rankbound.errors import FileFormatError
 
 
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Refuse a name that no file can be written to, before the work whose result it is for.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The name to write.
+
+    Returns
+    -------
+    Path
+        The file itself: symbolic links are followed.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder does not exist, ``path`` is a folder, or the folder cannot be written to.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileFormatError(f"cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}; create it")
+    if target.is_dir():
+        raise FileFormatError(f"cannot write {os.fspath(path)!r}: it is a folder; give the name of a file in it")
+    if not os.access(target.parent, os.W_OK):
+        raise FileFormatError(f"cannot write {os.fspath(path)!r}: the folder {str(target.parent)!r} is read-only")
+    return target
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that takes the name ``path`` once the block ends without an exception.
@@ -32,11 +60,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     FileFormatError
         If the folder does not exist, ``path`` is a folder, or the folder cannot be written to.
     """
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileFormatError(f"cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}; create it")
-    if target.is_dir():
-        raise FileFormatError(f"cannot write {os.fspath(path)!r}: it is a folder; give the name of a file in it")
+    target = check_target(path)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         handle = temporary.open("xb")

@@ -9,8 +9,8 @@ Progress = Callable[[int, int], object]
 
 
 @contextmanager
-def told(progress: bool | Progress | None, *, total: int, unit: str) -> Iterator[Progress | None]:
-    """Hold what the core calls while it runs, and finish the bar afterwards.
+def told(progress: object, *, total: int, unit: str) -> Iterator[Progress | None]:
+    """Hold what the core calls while it runs, and tell the end afterwards: the core may finish between two calls.
 
     Parameters
     ----------
@@ -33,8 +33,12 @@ def told(progress: bool | Progress | None, *, total: int, unit: str) -> Iterator
     InvalidTypeError
         If it is neither a boolean nor callable.
     """
-    if progress is None or progress is False or callable(progress):
-        yield progress or None
+    if progress is None or progress is False:
+        yield None
+        return
+    if callable(progress):
+        yield progress
+        progress(total, total)
         return
     if progress is not True:
         raise InvalidTypeError(f"progress must be True, False or callable, got {progress!r}")

@@ -146,16 +146,35 @@ def as_float_scores(matrix: NDArray[Any], *, name: str = "proba") -> NDArray[np.
     """
     if matrix.dtype.kind == "f":
         return matrix.astype(np.float32) if matrix.dtype.itemsize == 2 else matrix
-    if matrix.dtype.itemsize == 8:
-        for first, block in _row_blocks(matrix):
-            beyond = (block > MAX_EXACT_INTEGER) | (block < -MAX_EXACT_INTEGER if matrix.dtype.kind == "i" else False)
-            if beyond.any():
-                row, column = np.argwhere(beyond)[0]
-                raise InvalidTypeError(
-                    f"{name} has {block[row, column]} at row {first + row}, column {column}: integers beyond 2^53 "
-                    "cannot be transformed exactly; rescale them"
-                )
+    check_exact_integers(matrix, name=name)
     return matrix.astype(np.float64)
+
+
+def check_exact_integers(matrix: NDArray[Any], *, name: str = "proba") -> None:
+    """Refuse integers that float64, in which transforms compute, would merge.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_rows, n_classes)
+        From :func:`as_score_matrix`; floats pass.
+    name : str, default "proba"
+        The argument, for messages.
+
+    Raises
+    ------
+    InvalidTypeError
+        For integers beyond 2^53, naming the first row and column.
+    """
+    if matrix.dtype.kind == "f" or matrix.dtype.itemsize < 8:
+        return
+    for first, block in _row_blocks(matrix):
+        beyond = (block > MAX_EXACT_INTEGER) | (block < -MAX_EXACT_INTEGER if matrix.dtype.kind == "i" else False)
+        if beyond.any():
+            row, column = np.argwhere(beyond)[0]
+            raise InvalidTypeError(
+                f"{name} has {block[row, column]} at row {first + row}, column {column}: integers beyond 2^53 "
+                "cannot be transformed exactly; rescale them"
+            )
 
 
 def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool = False, name: str = "proba") -> None:
@@ -311,6 +330,62 @@ def as_choice(value: Any, choices: Sequence[str], *, name: str) -> str:
     if isinstance(value, str) and value in choices:
         return str(value)
     raise InvalidParameterError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def as_count(value: Any, *, name: str) -> int:
+    """Return an integer option of at least 0.
+
+    Parameters
+    ----------
+    value : int
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not an integer.
+    InvalidParameterError
+        If it is negative.
+    """
+    number = as_integer(value, name=name)
+    if number < 0:
+        raise InvalidParameterError(f"{name} must be at least 0, got {number}")
+    return number
+
+
+def as_level(value: Any, *, name: str) -> float:
+    """Return an option that must lie between 0 and 1, both excluded.
+
+    Parameters
+    ----------
+    value : float
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not a number.
+    InvalidParameterError
+        If it is out of range.
+    """
+    number = as_non_negative(value, name=name)
+    if not 0 < number < 1:
+        raise InvalidParameterError(f"{name} must lie between 0 and 1, got {value!r}")
+    return number
 
 
 def as_non_negative(value: Any, *, name: str) -> float:

@@ -260,9 +260,7 @@ class UniformRandomBaseline:
         return {f"{name}@{cut}": float(value[0]) for name, value in zip(names, values, strict=True)}
 
 
-def as_class_vector(
-    values: Any, n_classes: int, *, name: str, minimum: float | None = None
-) -> NDArray[np.float64]:
+def as_class_vector(values: Any, n_classes: int, *, name: str, minimum: float | None = None) -> NDArray[np.float64]:
     """Return one finite number per class in float64, below 2^40 in magnitude.
 
     Parameters

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
-from rankbound._validation import as_integer, as_non_negative, as_numpy, resolve_num_threads
+from rankbound._validation import as_count, as_level, as_numpy, resolve_num_threads
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 __all__ = ["ranking_uncertainty"]
@@ -88,34 +88,34 @@ def ranking_uncertainty(
     for name, floor in floors.items():
         if list(floor) != list(model):
             raise ShapeError(f"baselines[{name!r}] has the metrics {list(floor)}, but values has {list(model)}")
-    for name, series in {"values": model, **floors}.items():
+    for name, series in {"values": model, **{f"baselines[{name!r}]": floor for name, floor in floors.items()}}.items():
         for metric, of_lists in series.items():
             if len(of_lists) != n_lists:
                 raise ShapeError(f"{name} has {len(of_lists)} lists under {metric!r}, but {n_lists} elsewhere")
-    units = np.arange(n_lists, dtype=np.uint32)
-    if groups is not None:
-        labels, missing = split_missing(as_vector(groups, name="groups"), name="groups")
-        if missing.any() or len(labels) != n_lists:
-            raise ShapeError(f"groups must give each of the {n_lists} lists a unit; it has {len(labels)} entries")
-        units = np.unique(labels, return_inverse=True)[1].astype(np.uint32)
-    level = as_non_negative(confidence_level, name="confidence_level")
-    if not 0 < level < 1:
-        raise InvalidParameterError(f"confidence_level must lie between 0 and 1, got {confidence_level!r}")
-    counts = {name: as_integer(value, name=name) for name, value in (("n_resamples", n_resamples), ("seed", seed))}
-    for name, count in counts.items():
-        if count < 0:
-            raise InvalidParameterError(f"{name} must be at least 0, got {count}")
+    units = _units(groups, n_lists)
     return bootstrap_units(
         model,
         floors,
         units=units,
         n_units=int(units.max()) + 1,
         unit="row" if groups is None else "group",
-        n_resamples=counts["n_resamples"],
-        confidence_level=level,
-        seed=counts["seed"],
+        n_resamples=as_count(n_resamples, name="n_resamples"),
+        confidence_level=as_level(confidence_level, name="confidence_level"),
+        seed=as_count(seed, name="seed"),
         num_threads=resolve_num_threads(num_threads),
     )
+
+
+def _units(groups: Any, n_lists: int) -> NDArray[np.uint32]:
+    """Return the number of each list's unit; units are numbered by their sorted labels."""
+    if groups is None:
+        return np.arange(n_lists, dtype=np.uint32)
+    labels, missing = split_missing(as_vector(groups, name="groups"), name="groups")
+    if len(labels) != n_lists:
+        raise ShapeError(f"groups has {len(labels)} entries, but there are {n_lists} lists; give one per list")
+    if missing.any():
+        raise InvalidTypeError(f"groups has no label at position {int(missing.argmax())}; give every list one")
+    return np.unique(labels, return_inverse=True)[1].astype(np.uint32)
 
 
 def bootstrap_units(
@@ -145,7 +145,7 @@ def bootstrap_units(
     n_metrics = len(metrics)
     gaps = [(at % n_metrics, at) for at in range(n_metrics, len(per_unit))]
     limits = _core.bootstrap_limits(
-        np.random.SeedSequence(seed).generate_state(4, np.uint64),
+        np.random.SeedSequence(seed).generate_state(4, np.uint64).astype(np.uint64),
         per_unit,
         counts,
         gaps,
@@ -169,8 +169,12 @@ def bootstrap_units(
         }
         for (own, other), (low, high) in zip(gaps, limits[len(per_unit) :], strict=True)
     ]
-    by_metric = [dict(zip(metrics, of_series[at : at + n_metrics], strict=True)) for at in range(0, len(of_series), n_metrics)]
-    differences = [dict(zip(metrics, of_gaps[at : at + n_metrics], strict=True)) for at in range(0, len(of_gaps), n_metrics)]
+    by_metric = [
+        dict(zip(metrics, of_series[at : at + n_metrics], strict=True)) for at in range(0, len(of_series), n_metrics)
+    ]
+    differences = [
+        dict(zip(metrics, of_gaps[at : at + n_metrics], strict=True)) for at in range(0, len(of_gaps), n_metrics)
+    ]
     return {
         "unit": unit,
         "n_units": n_units,
@@ -199,7 +203,9 @@ def _series(values: Mapping[str, Any], name: str) -> dict[str, NDArray[np.float6
     for metric, of_lists in values.items():
         array = as_numpy(of_lists, name=f"{name}[{metric!r}]")
         if array.dtype.kind not in "fiub" or array.ndim != 1:
-            raise InvalidTypeError(f"{name}[{metric!r}] must be one number per list, got {array.dtype} of {array.shape}")
+            raise InvalidTypeError(
+                f"{name}[{metric!r}] must be one number per list, got {array.dtype} of {array.shape}"
+            )
         numbers = array.astype(np.float64)
         wrong = ~(np.abs(numbers) < 2.0**40)
         if wrong.any():

@@ -1,40 +1,25 @@
 """From a score matrix to a ranking report."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._comparability_fit import state_of
-from rankbound._labels import as_class_ids, label_indices
 from rankbound._progress import told
-from rankbound._validation import as_score_matrix, resolve_num_threads
-from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, as_class_vector
-from rankbound.comparability import ComparabilityState, objective_alpha, resolve_transform
-from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError
+from rankbound._validation import as_score_matrix, check_exact_integers, resolve_num_threads
+from rankbound.baselines import as_class_vector
+from rankbound.comparability import ComparabilityState
+from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.report.config import RankingConfig
 from rankbound.report.families import Grader, Placements, metric_key, tail_classes
-from rankbound.report.lists import GradedLists, graded_lists, plain_labels
+from rankbound.report.floors import baseline_floors
+from rankbound.report.lists import GradedLists, graded_lists
 from rankbound.report.model import SCHEMA_VERSION
 from rankbound.report.protocol import digest, protocol_block
 from rankbound.report.report import RankingReport
+from rankbound.report.transforms import block_alphas, block_transform, class_frequencies
 from rankbound.uncertainty import FEW_UNITS, bootstrap_units
-
-# Percentile knots per class where the report fits them itself.
-N_KNOTS = 101
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Frequencies:
-    """How often classes occur, and where that was learned."""
-
-    state: ComparabilityState | None
-    fitted_on: str | None
-    tail_counts: NDArray[Any]
-    tail_source: str
 
 
 def build_ranking_report(
@@ -132,11 +117,32 @@ def build_ranking_report(
         list_ids=list_ids,
         exclude=exclude,
     )
+    values_of_classes = None if class_values is None else as_class_vector(class_values, n_classes, name="class_values")
     warnings: list[str] = []
-    floors = _baselines(matrix, lists, warnings, classes, y_train, popularity, segments, train_segments)
-    frequencies = _frequencies(matrix, lists, warnings, settings, state, classes, y_train, floors.get("global_pop"))
-    alphas = _alphas(settings)
-    transforms = {name: _transform(name, settings, n_classes, frequencies.state) for name in settings.blocks}
+    floors = baseline_floors(
+        matrix,
+        lists,
+        warnings=warnings,
+        classes=classes,
+        y_train=y_train,
+        popularity=popularity,
+        segments=segments,
+        train_segments=train_segments,
+    )
+    frequencies = class_frequencies(
+        matrix,
+        lists,
+        warnings=warnings,
+        settings=settings,
+        state=state,
+        classes=classes,
+        y_train=y_train,
+        floor=floors.get("global_pop"),
+    )
+    alphas = block_alphas(settings)
+    transforms = {name: block_transform(name, settings, n_classes, frequencies.state) for name in settings.blocks}
+    if any(transforms.values()):
+        check_exact_integers(matrix)
     with told(progress, total=len(lists.rows), unit="row") as tell:
         scan = _core.scan_scores(
             matrix,
@@ -156,9 +162,7 @@ def build_ranking_report(
         n_classes=n_classes,
         k=settings.k,
         tail=tail_classes(frequencies.tail_counts, settings.tail_mass),
-        class_values=None
-        if class_values is None
-        else as_class_vector(class_values, n_classes, name="class_values"),
+        class_values=values_of_classes,
     )
     placements = dict(zip([*transforms, *floors], map(_placements, scan.blocks), strict=True))
     values = {name: grader.list_values(placed) for name, placed in placements.items()}
@@ -233,125 +237,6 @@ def _settings(config: RankingConfig | None, options: Mapping[str, Any]) -> Ranki
     return (config or RankingConfig()).replace(**options)
 
 
-Floor = tuple[NDArray[np.float64], NDArray[np.uint32]]
-
-
-def _baselines(
-    matrix: NDArray[Any],
-    lists: GradedLists,
-    warnings: list[str],
-    classes: Any,
-    y_train: Any,
-    popularity: Any,
-    segments: Any,
-    train_segments: Any,
-) -> dict[str, Floor]:
-    """Return the baselines' fixed scores, with the row of them that ranks each list."""
-    n_rows, n_classes = matrix.shape
-    floors: dict[str, Floor] = {}
-    one_row = np.zeros(len(lists.rows), dtype=np.uint32)
-    if popularity is not None:
-        floors["global_pop"] = (GlobalPopularityBaseline.of(popularity, n_classes).popularity[np.newaxis], one_row)
-    elif y_train is not None:
-        counted = GlobalPopularityBaseline.fit(y_train, classes=classes, n_classes=n_classes)
-        floors["global_pop"] = (counted.popularity[np.newaxis], one_row)
-        if counted.n_unknown:
-            warnings.append(
-                f"y_train: {counted.n_unknown} labels belong to no class and were not counted in popularity and rates"
-            )
-    if segments is None and train_segments is None:
-        return floors
-    if segments is None or train_segments is None or y_train is None:
-        raise InvalidParameterError(
-            "segment popularity needs segments (one per row of proba), train_segments (one per training label) and "
-            "y_train; give all three or none"
-        )
-    baseline = SegmentPopularityBaseline.fit(y_train, train_segments, classes=classes, n_classes=n_classes)
-    codes = baseline.codes(plain_labels(segments, n_rows, "segments"))[lists.rows]
-    unknown = float(np.mean(codes == len(baseline.segments)))
-    if unknown:
-        warnings.append(f"segments: {unknown:.1%} of the lists have a segment without training data (global_pop used)")
-    floors["segment_pop"] = (baseline.table, codes)
-    return floors
-
-
-def _frequencies(
-    matrix: NDArray[Any],
-    lists: GradedLists,
-    warnings: list[str],
-    settings: RankingConfig,
-    state: ComparabilityState | None,
-    classes: Any,
-    y_train: Any,
-    floor: Floor | None,
-) -> _Frequencies:
-    """Find class frequencies for transforms and tail: the state's, else the training data's, else the graded rows'."""
-    n_classes = matrix.shape[1]
-    graded = lists.truths[lists.truths >= 0]
-    if state is not None:
-        if not isinstance(state, ComparabilityState):
-            raise InvalidTypeError(f"state must be a ComparabilityState, got {type(state).__name__}")
-        state.check_classes(n_classes, classes)
-        return _Frequencies(state=state, fitted_on=state.fitted_on, tail_counts=state.counts, tail_source="state")
-    if floor is None:
-        counts, source = np.bincount(graded, minlength=n_classes), "evaluation"
-        warnings.append("tail_hit: the tail was found from the graded labels, in-sample; pass y_train or a state")
-    else:
-        counts, source = floor[0][0], "popularity" if y_train is None else "y_train"
-    by_percentile = any(name in settings.percentile_objectives for name in settings.blocks)
-    if not by_percentile and not settings.shrinkage_strength and not any(_alphas(settings).values()):
-        return _Frequencies(state=None, fitted_on=None, tail_counts=counts, tail_source=source)
-    if y_train is None:
-        labels, fitted_on = graded, "evaluation"
-        warnings.append("base rates were fitted on the graded labels, in-sample; pass y_train or a state")
-        if not len(graded):
-            raise EmptyInputError(
-                "no truth in y_true is a column, so there are no base rates for the objectives beyond accuracy: check "
-                "classes, pass y_train or a state, or use eval_all_objectives=False"
-            )
-    else:
-        labels, fitted_on = label_indices(y_train, classes, n_classes, name="y_train"), "train"
-    if by_percentile:
-        fitted_on = "evaluation"
-        warnings.append("percentiles were fitted on the graded scores, in-sample; pass a state")
-    fitted = state_of(
-        labels,
-        np.arange(n_classes) if classes is None else as_class_ids(classes, n_classes),
-        # Shrinkage must know which columns are dead, percentiles need reference scores.
-        matrix if by_percentile or settings.shrinkage_strength else None,
-        n_knots=N_KNOTS if by_percentile else None,
-        fitted_on=fitted_on,
-        mask_neg_inf=settings.mask_neg_inf,
-        num_threads=settings.num_threads,
-    )
-    return _Frequencies(state=fitted, fitted_on=fitted_on, tail_counts=counts, tail_source=source)
-
-
-def _alphas(settings: RankingConfig) -> dict[str, float | None]:
-    """Return the exponent of each block's popularity discount; None where percentiles rank."""
-    discounts = {settings.primary_objective: settings.popularity_discount}
-    return {
-        name: None if name in settings.percentile_objectives else objective_alpha(name, discounts.get(name))
-        for name in settings.blocks
-    }
-
-
-def _transform(
-    name: str, settings: RankingConfig, n_classes: int, state: ComparabilityState | None
-) -> _core.Transform | None:
-    """Return the transform of a block: the one of :func:`rankbound.transform_for_objective`."""
-    is_primary = name == settings.primary_objective
-    by_percentile = name in settings.percentile_objectives
-    return resolve_transform(
-        n_classes,
-        name,
-        state=state,
-        popularity_discount=_alphas(settings)[name] or 0.0,
-        shrinkage_strength=settings.shrinkage_strength if is_primary else 0.0,
-        percentile=by_percentile,
-    )
-
-
 def _placements(block: _core.ScanBlock) -> Placements:
     return Placements(better=block.better, tied=block.tied, exposure=block.exposure, seen=block.seen)
 
@@ -359,9 +244,7 @@ def _placements(block: _core.ScanBlock) -> Placements:
 def _chance(scan: _core.Scan, any_ranking: Placements) -> Placements:
     """Return how a ranker without preference places the truths: all candidates tie."""
     tied = np.where(any_ranking.tied > 0, scan.n_candidates, 0).astype(np.uint32)
-    return Placements(
-        better=np.zeros_like(tied), tied=tied, exposure=scan.uniform_exposure, seen=scan.uniform_seen
-    )
+    return Placements(better=np.zeros_like(tied), tied=tied, exposure=scan.uniform_exposure, seen=scan.uniform_seen)
 
 
 def _population_warnings(

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from rankbound._validation import as_choice, as_cut_off, as_integer, as_non_negative, resolve_num_threads
+from rankbound._validation import as_choice, as_count, as_cut_off, as_level, as_non_negative, resolve_num_threads
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 Objective = Literal["accuracy", "balanced", "coverage"]
@@ -104,21 +104,17 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             if not isinstance(getattr(self, name), bool):
                 raise InvalidTypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
         for name in ("n_resamples", "seed"):
-            number = as_integer(getattr(self, name), name=name)
-            if number < 0:
-                raise InvalidParameterError(f"{name} must be at least 0, got {number}")
-            force(self, name, number)
-        for name in ("shrinkage_strength", "tail_mass", "confidence_level"):
+            force(self, name, as_count(getattr(self, name), name=name))
+        for name in ("shrinkage_strength", "tail_mass"):
             force(self, name, as_non_negative(getattr(self, name), name=name))
+        if self.tail_mass > 1:
+            raise InvalidParameterError(f"tail_mass must be from 0 to 1, got {self.tail_mass}")
+        force(self, "confidence_level", as_level(self.confidence_level, name="confidence_level"))
         if self.popularity_discount is not None:
             discount = as_non_negative(self.popularity_discount, name="popularity_discount")
             force(self, "popularity_discount", discount)
         if self.num_threads is not None:
             force(self, "num_threads", resolve_num_threads(self.num_threads))
-        if self.tail_mass > 1:
-            raise InvalidParameterError(f"tail_mass must be from 0 to 1, got {self.tail_mass}")
-        if not 0 < self.confidence_level < 1:
-            raise InvalidParameterError(f"confidence_level must lie between 0 and 1, got {self.confidence_level}")
         self._check_blocks()
 
     def _check_blocks(self) -> None:

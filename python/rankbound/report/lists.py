@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbound._exclusion import Exclusion, as_exclusion
 from rankbound._labels import NO_TRUTH, UNSEEN, as_vector, label_indices, split_missing
-from rankbound.errors import EmptyInputError, InvalidTypeError, ShapeError
+from rankbound.errors import DuplicateItemError, EmptyInputError, InvalidTypeError, ShapeError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,8 @@ class GradedLists:
     exclude : Exclusion or None
         Columns left out.
     n_units, unit, n_unseen_truth, n_no_truth, n_unseen_classes
-        Counts; ``unit`` is ``"row"`` or ``"group"``; ``n_unseen_classes`` is None if unseen truths have no labels.
+        Counts; ``unit`` is ``"row"`` or ``"group"``; ``n_unseen_classes`` is None if unseen truths have no labels or
+        are dropped.
     """
 
     rows: NDArray[np.int64]
@@ -78,6 +79,8 @@ def graded_lists(
         If no row is left to grade.
     ShapeError
         If lengths differ, or rows of one served list differ.
+    DuplicateItemError
+        If rows of one served list have the same truth.
     RankboundError
         As :func:`rankbound._labels.label_indices`.
     """
@@ -99,6 +102,8 @@ def graded_lists(
     rows = np.flatnonzero(kept).astype(np.int64)
     units = _codes(groups, n_rows, rows, "groups")
     served = _codes(list_ids, n_rows, rows, "list_ids")
+    if served is not None:
+        _check_truths_differ(served, truths[rows], rows)
     exclusion = as_exclusion(exclude, (n_rows, n_classes), rows)
     return GradedLists(
         rows=rows,
@@ -111,7 +116,7 @@ def graded_lists(
         exclude=exclusion,
         n_unseen_truth=int(is_unseen.sum()),
         n_no_truth=n_no_truth,
-        n_unseen_classes=None if classes is None else _n_distinct(y_true, is_unseen),
+        n_unseen_classes=None if classes is None or unseen == "drop" else _n_distinct(y_true, is_unseen),
     )
 
 
@@ -152,7 +157,7 @@ def plain_labels(labels: Any, n_rows: int, name: str) -> NDArray[Any]:
 
 
 def _codes(labels: Any, n_rows: int, rows: NDArray[np.int64], name: str) -> NDArray[np.uint32] | None:
-    """Number the labels of the kept rows by their order, so that the order of the rows does not matter."""
+    """Return codes of the kept rows' labels, numbered by the sorted labels whatever the order of the rows."""
     if labels is None:
         return None
     values = plain_labels(labels, n_rows, name)
@@ -161,6 +166,19 @@ def _codes(labels: Any, n_rows: int, rows: NDArray[np.int64], name: str) -> NDAr
 
 def _n_distinct(y_true: Any, chosen: NDArray[np.bool_]) -> int:
     return len(np.unique(split_missing(as_vector(y_true, name="y_true"), name="y_true")[0][chosen]))
+
+
+def _check_truths_differ(served: NDArray[np.uint32], truths: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+    """Refuse the same truth twice in a served list: its places would no longer be drawn without replacement."""
+    order = np.lexsort((truths, served))
+    ahead, behind = order[:-1], order[1:]
+    twice = np.flatnonzero((served[ahead] == served[behind]) & (truths[ahead] == truths[behind]) & (truths[ahead] >= 0))
+    if len(twice):
+        first, second = rows[ahead[twice[0]]], rows[behind[twice[0]]]
+        raise DuplicateItemError(
+            f"list_ids puts rows {first} and {second} into one served list, but both have the truth at column "
+            f"{truths[ahead[twice[0]]]}; grade each truth of a list once"
+        )
 
 
 def _first_of_each(
@@ -183,5 +201,3 @@ def _first_of_each(
                 "exclusions differ; give such rows ids of their own"
             )
     return exposed
-
-

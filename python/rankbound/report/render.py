@@ -4,9 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from html import escape
 from importlib.util import find_spec
-from typing import Any
-
-import narwhals.stable.v2 as nw
+from typing import Any, cast
 
 from rankbound._validation import as_choice
 from rankbound.errors import MissingDependencyError
@@ -39,18 +37,18 @@ def to_html(report: Mapping[str, Any]) -> str:
 
 def to_frame(report: Mapping[str, Any], backend: str | None) -> Any:
     """Return all metrics as a long table of the wanted library."""
-    import narwhals.stable.v2 as nw
-
     if backend is None:
         backend = next((name for name in BACKENDS if find_spec(name)), None)
     elif not find_spec(as_choice(backend, BACKENDS, name="backend")):
         raise MissingDependencyError(f"backend={backend!r} needs {backend}: pip install {backend}")
     if backend is None:
         raise MissingDependencyError("to_frame needs one of pandas, polars, pyarrow: pip install pandas")
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+
     rows = list(_long_rows(report))
     names = ("ranking", "family", "metric", "value", "ci_low", "ci_high")
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    return nw.from_dict(columns, backend=backend).to_native()
+    return nw.from_dict(columns, backend=cast("Any", backend)).to_native()
 
 
 def summary(report: Mapping[str, Any]) -> str:
@@ -61,9 +59,8 @@ def summary(report: Mapping[str, Any]) -> str:
     if report["n_no_truth"]:
         counts.append(f"{report['n_no_truth']:,} rows without truth left out")
     ties = report["ties"]
-    counts.append(
-        f"{ties['share_of_rows_tied_at_cut']:.1%} of rows tied at the cut, mean tie width {ties['mean_tie_width']:.3g}"
-    )
+    width = "-" if math.isnan(ties["mean_tie_width"]) else f"{ties['mean_tie_width']:.3g}"
+    counts.append(f"{ties['share_of_rows_tied_at_cut']:.1%} of rows tied at the cut, mean tie width {width}")
     return "; ".join(counts) + "."
 
 
@@ -78,9 +75,7 @@ def metric_table(report: Mapping[str, Any]) -> Table:
     first = next(iter(blocks.values()))
     table = [["metric", *(f"{name}*" if name == report["primary_objective"] else name for name in blocks)]]
     for family, metrics in first.items():
-        table += [
-            [metric, *(number(block[family][metric]) for block in blocks.values())] for metric in metrics
-        ]
+        table += [[metric, *(number(block[family][metric]) for block in blocks.values())] for metric in metrics]
     return table
 
 

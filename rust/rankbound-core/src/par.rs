@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 
 /// How often the calling thread looks up while the workers run.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// How a core entry point runs. Results never depend on it.
 pub struct Par<'a> {

@@ -33,8 +33,7 @@ pub(crate) fn group_sums<'py>(
     codes: PyReadonlyArray1<'py, u32>,
     n_groups: usize,
 ) -> PyResult<PyGroups<'py>> {
-    let groups =
-        GroupSums::new(values.as_slice()?, codes.as_slice()?, n_groups).map_err(|error| to_py(&error))?;
+    let groups = GroupSums::new(values.as_slice()?, codes.as_slice()?, n_groups).map_err(|error| to_py(&error))?;
     let (sums, means, counts) = (groups.sums(), groups.means(), groups.counts().to_vec());
     Ok((sums.into_pyarray(py), means.into_pyarray(py), counts.into_pyarray(py)))
 }

@@ -9,9 +9,9 @@ use crate::kernel::{BLOCK, BlockSums, Cut, Kernel, TopK, column};
 /// Four 64-bit lanes are added in one vector operation, where a 128-bit integer needs a carry.
 type Share = [i64; 4];
 
-/// Rows that may be added before the low limbs hand their carries on: each adds less than 2^56,
-/// and there is room for 2^7 of that.
-const ROWS_BETWEEN_CARRIES: u32 = 100;
+/// Rows that may be added before the low limbs hand their carries on: each adds less than 2^50, and
+/// there is room for 2^13 of that. The high limbs, of which a row adds less than 2^36, never fill.
+const ROWS_BETWEEN_CARRIES: u32 = 8000;
 
 /// Members of a tie group in one block that are cheaper to add one by one than under a mask.
 const FEW: u32 = 6;

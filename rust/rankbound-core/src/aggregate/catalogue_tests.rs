@@ -60,16 +60,25 @@ fn sums_are_exact_whatever_is_added_and_merged() {
     }
 }
 
-/// The low limbs of `1/3` and of `ln(2/3)` fill most of their 56 bits.
+/// Seven of eight classes share three places, or one: more rows than the low limbs could hold.
 #[test]
 fn low_limbs_never_overflow() {
-    let mut sums = CatalogueSums::new(3);
-    let mut plain = PlainSums::new(3);
-    for _ in 0..100_000 {
-        sums.add_uniform(&[], 1);
-        plain.add(&[(1, 3); 3]);
+    let row = [2.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0];
+    let mut plain = PlainSums::new(8);
+    let mut all = [(); 3].map(|()| CatalogueSums::new(8));
+    let [masked, listed, uniform] = &mut all;
+    let (mut maxima, mut top) = (vec![], TopK::default());
+    f64::block_pass(&row, row[0], &mut maxima);
+    f64::find_top(&mut top, &row, &maxima, 3, false);
+    for _ in 0..8 * ROWS_BETWEEN_CARRIES {
+        masked.add_top(&row, &top);
+        listed.add_listed(&[], &[0, 2, 3, 4, 5, 6, 7], 3);
+        uniform.add_uniform(&[1], 3);
+        plain.add(&[(3, 7), (0, 1), (3, 7), (3, 7), (3, 7), (3, 7), (3, 7), (3, 7)]);
     }
-    assert_eq!(sums.exposure(), plain.exposure());
+    for sums in all {
+        assert_eq!(sums.exposure(), plain.exposure());
+    }
 }
 
 /// Two sums that each hold as many rows as they may before a carry.

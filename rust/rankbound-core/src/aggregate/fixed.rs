@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 const FRACTION_BITS: i32 = 80;
 
 /// Bits of the low limb of a sum split in two.
-pub(super) const LIMB_BITS: i32 = 56;
+pub(super) const LIMB_BITS: i32 = 50;
 
 /// Values must stay below this in magnitude, so that some 2^47 values of size 1 can be added.
 pub const VALUE_LIMIT: f64 = (1_u64 << 40) as f64;

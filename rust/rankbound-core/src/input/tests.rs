@@ -1,6 +1,6 @@
 use ndarray::Array2;
 
-use super::{Element, Exclusion, Masks, RowReader, Score};
+use super::{Element, Exclusion, Masks, RowReader};
 use crate::error::{Error, Result};
 use crate::testing::Layout;
 
@@ -80,18 +80,20 @@ fn masks_of_both_kinds_are_listed_once_in_order() {
 
 #[test]
 fn every_place_is_looked_at() {
+    let masks = Masks { exclude: None, neg_inf: true };
     for length in 1..40 {
         for at in 0..length {
-            for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-                let mut scores = vec![f32::MAX; length];
-                assert!(f32::all_candidates(&scores));
-                scores[at] = bad;
-                assert!(!f32::all_candidates(&scores));
+            for bad in [f32::NAN, f32::INFINITY] {
+                let mut cells = Array2::from_elem((1, length), f32::MAX);
+                cells[(0, at)] = bad;
+                let refused = read(&cells, &[0], &masks);
+                assert!(matches!(refused, Err(Error::NonFiniteScore { row: 0, column, .. }) if column == at));
             }
-            let mut integers = vec![i64::MIN + 1; length];
-            assert!(i64::all_candidates(&integers));
-            integers[at] = i64::MIN;
-            assert!(!i64::all_candidates(&integers));
+            let mut cells = Array2::from_elem((1, length), i64::MIN + 1);
+            assert_eq!(read(&cells, &[0], &masks).unwrap()[0].1, []);
+            cells[(0, at)] = i64::MIN;
+            let refused = read(&cells, &[0], &masks);
+            assert!(matches!(refused, Err(Error::IntegerRange { row: 0, column, .. }) if column == at));
         }
     }
 }

@@ -16,30 +16,33 @@ use multiversion::multiversion;
 use crate::adjust::Rates;
 use crate::input::Score;
 pub(crate) use blocks::BLOCK;
-pub use blocks::{BlockPass, BlockSums};
+pub use blocks::{BlockPass, BlockSums, Maxima};
 pub use prefilter::{Prefilter, Prefiltered};
 pub(crate) use top::{Cut, TopK, column};
 
 /// Score types with compiled loops.
 pub trait Kernel: Score {
     /// See [`blocks::block_pass`].
-    fn block_pass(row: &[Self], truth: Self, maxima: &mut Vec<Self>) -> BlockPass<Self>;
+    fn block_pass(row: &[Self], truth: Self, maxima: &mut Vec<Maxima<Self>>) -> BlockPass<Self>;
 
     /// See [`TopK::find`].
-    fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Self], k: usize, masked: bool);
+    fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Maxima<Self>], k: usize, masked: bool);
 
     /// See [`Prefilter::rank`]; only float32 scores have one.
     fn prefilter(
         _prefilter: &Prefilter,
         _rates: &Rates,
         _row: &[Self],
-        _masked: bool,
+        _largest: Self,
         _truth: Option<u32>,
         _k: usize,
         _found: &mut Prefiltered,
     ) -> bool {
         false
     }
+
+    /// See [`blocks::largest_of_non_negative`].
+    fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self>;
 
     /// See [`blocks::add_where_equal`].
     fn add_where_equal(sums: &mut BlockSums, scores: &[Self], value: Self, share: &[i64; 4]);
@@ -51,7 +54,7 @@ macro_rules! kernel {
             use super::*;
 
             #[multiversion(targets("x86_64+avx2+fma"))]
-            pub(super) fn block_pass(row: &[$score], truth: $score, maxima: &mut Vec<$score>) -> BlockPass<$score> {
+            pub(super) fn block_pass(row: &[$score], truth: $score, maxima: &mut Vec<Maxima<$score>>) -> BlockPass<$score> {
                 blocks::block_pass::<$score, $lanes>(row, truth, maxima)
             }
 
@@ -59,11 +62,16 @@ macro_rules! kernel {
             pub(super) fn find_top(
                 top: &mut TopK<$score>,
                 row: &[$score],
-                maxima: &[$score],
+                maxima: &[Maxima<$score>],
                 k: usize,
                 masked: bool,
             ) {
                 top.find(row, maxima, k, masked);
+            }
+
+            #[multiversion(targets("x86_64+avx2+fma"))]
+            pub(super) fn largest_of_non_negative(row: &[$score], masked: bool) -> Option<$score> {
+                blocks::largest_of_non_negative::<$score, $lanes>(row, masked)
             }
 
             #[multiversion(targets("x86_64+avx2+fma"))]
@@ -73,12 +81,16 @@ macro_rules! kernel {
         }
 
         impl Kernel for $score {
-            fn block_pass(row: &[Self], truth: Self, maxima: &mut Vec<Self>) -> BlockPass<Self> {
+            fn block_pass(row: &[Self], truth: Self, maxima: &mut Vec<Maxima<Self>>) -> BlockPass<Self> {
                 $score::block_pass(row, truth, maxima)
             }
 
-            fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Self], k: usize, masked: bool) {
+            fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Maxima<Self>], k: usize, masked: bool) {
                 $score::find_top(top, row, maxima, k, masked);
+            }
+
+            fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self> {
+                $score::largest_of_non_negative(row, masked)
             }
 
             fn add_where_equal(sums: &mut BlockSums, scores: &[Self], value: Self, share: &[i64; 4]) {
@@ -97,12 +109,12 @@ kernel!(
         prefilter: &Prefilter,
         rates: &Rates,
         row: &[f32],
-        masked: bool,
+        largest: f32,
         truth: Option<u32>,
         k: usize,
         found: &mut Prefiltered,
     ) -> bool {
-        rank_prefiltered(prefilter, rates, row, masked, truth, k, found)
+        rank_prefiltered(prefilter, rates, row, largest, truth, k, found)
     }
 );
 kernel!(f64, 8);
@@ -113,10 +125,10 @@ fn rank_prefiltered(
     prefilter: &Prefilter,
     rates: &Rates,
     row: &[f32],
-    masked: bool,
+    largest: f32,
     truth: Option<u32>,
     k: usize,
     found: &mut Prefiltered,
 ) -> bool {
-    prefilter.rank(rates, row, masked, truth, k, found)
+    prefilter.rank(rates, row, largest, truth, k, found)
 }

@@ -4,8 +4,8 @@
 //! last place of the exact value, so it settles nearly every comparison; the few it cannot settle
 //! are made in `f64`, exactly. Where too many are open, the caller transforms the whole row.
 
-use super::blocks::{BLOCK, larger};
-use super::top::{column, kth_largest, lower_bound};
+use super::blocks::{BLOCK, FOLD, Maxima, fold, larger};
+use super::top::{block_of, column, kth_largest, lower_bound, reaching};
 use crate::adjust::Rates;
 
 /// Bound of the relative error of an approximate score, with a wide margin over its four roundings.
@@ -36,7 +36,7 @@ pub struct Prefiltered {
     pub(crate) above: Vec<u32>,
     /// Columns of the group at the cut.
     pub(crate) members: Vec<u32>,
-    maxima: Vec<f32>,
+    maxima: Vec<Maxima<f32>>,
     open: Vec<u32>,
     exact: Vec<f64>,
     ordered: Vec<f64>,
@@ -72,29 +72,40 @@ impl Prefilter {
         if self.offset.is_some() { 1.0 } else { f32::MAX }
     }
 
+    /// The approximate values of a block, -inf beyond its end.
     #[inline(always)]
-    fn approximate(&self, class: usize, score: f32) -> f32 {
-        let product = self.slope[class] * score;
-        self.offset.as_ref().map_or(product, |offset| product + offset[class])
+    fn approximate(&self, block: usize, scores: &[f32]) -> [f32; BLOCK] {
+        let first = block * BLOCK;
+        let whole = |values: &[f32]| -> Option<[f32; BLOCK]> { values.get(first..first + BLOCK)?.try_into().ok() };
+        // Whole blocks have a known length, which makes vectors of the loops.
+        if let (Ok(scores), Some(slope)) = (<&[f32; BLOCK]>::try_from(scores), whole(&self.slope)) {
+            return match self.offset.as_deref().and_then(whole) {
+                None => std::array::from_fn(|at| scores[at] * slope[at]),
+                Some(offset) => std::array::from_fn(|at| scores[at] * slope[at] + offset[at]),
+            };
+        }
+        let mut values = [f32::NEG_INFINITY; BLOCK];
+        for (at, (value, score)) in values.iter_mut().zip(scores).enumerate() {
+            let offset = self.offset.as_ref().map_or(0.0, |offset| offset[first + at]);
+            *value = score * self.slope[first + at] + offset;
+        }
+        values
     }
 
-    /// Ranks a row of which `masked` columns are -inf. False if the row must be transformed whole:
-    /// it holds a score out of range, too few blocks, or too many scores too close to call.
+    /// Ranks a row of scores from 0 to `largest`, masked columns being -inf. False if the row must be
+    /// transformed whole: it holds a score out of range, too few lanes, or too many scores too close
+    /// to call.
     #[inline(always)]
-    #[expect(clippy::needless_bitwise_bool, reason = "no branch per score")]
     pub(super) fn rank(
         &self,
         rates: &Rates,
         row: &[f32],
-        masked: bool,
+        largest: f32,
         truth: Option<u32>,
         k: usize,
         found: &mut Prefiltered,
     ) -> bool {
-        let mask = if masked { f32::NEG_INFINITY } else { f32::NAN };
-        let limit = self.limit();
-        let accepted = row.iter().fold(true, |all, &score| all & ((score >= 0.0) & (score <= limit) | (score == mask)));
-        if !accepted || row.len() / BLOCK < k {
+        if largest > self.limit() || row.len() / BLOCK * FOLD < k {
             return false;
         }
         let value = truth.map_or(0.0, |truth| rates.value(truth as usize, row[truth as usize]));
@@ -111,35 +122,21 @@ impl Prefilter {
 
     /// Counts what lies above the band and what reaches it; keeps the maximum of each block.
     #[inline(always)]
-    fn pass(&self, row: &[f32], low: f32, high: f32, maxima: &mut Vec<f32>) -> (u32, u32) {
+    fn pass(&self, row: &[f32], low: f32, high: f32, maxima: &mut Vec<Maxima<f32>>) -> (u32, u32) {
         const LANES: usize = 16;
         let (mut above, mut reached) = ([0_u32; LANES], [0_u32; LANES]);
-        maxima.clear();
-        maxima.reserve(row.len().div_ceil(BLOCK));
-        for (block, scores) in row.chunks(BLOCK).enumerate() {
-            let mut values = [f32::NEG_INFINITY; BLOCK];
-            let classes = block * BLOCK..block * BLOCK + scores.len();
-            let slope = &self.slope[classes.clone()];
-            values.iter_mut().zip(scores).zip(slope).for_each(|((value, score), slope)| *value = score * slope);
-            if let Some(offset) = &self.offset {
-                values.iter_mut().zip(&offset[classes]).for_each(|(value, offset)| *value += offset);
-            }
-            let mut maximum = [f32::NEG_INFINITY; LANES];
+        maxima.resize(row.len().div_ceil(BLOCK), [f32::NEG_INFINITY; FOLD]);
+        for (block, (scores, maximum)) in row.chunks(BLOCK).zip(maxima).enumerate() {
+            let values = self.approximate(block, scores);
+            let mut largest = [f32::NEG_INFINITY; LANES];
             for values in values.chunks_exact(LANES) {
                 for lane in 0..LANES {
                     above[lane] = above[lane].wrapping_add(u32::from(values[lane] > high));
                     reached[lane] = reached[lane].wrapping_add(u32::from(values[lane] >= low));
-                    maximum[lane] = larger(maximum[lane], values[lane]);
+                    largest[lane] = larger(largest[lane], values[lane]);
                 }
             }
-            let mut width = LANES / 2;
-            while width > 0 {
-                for lane in 0..width {
-                    maximum[lane] = larger(maximum[lane], maximum[lane + width]);
-                }
-                width /= 2;
-            }
-            maxima.push(maximum[0]);
+            *maximum = fold(&largest);
         }
         (above.into_iter().sum(), reached.into_iter().sum())
     }
@@ -205,14 +202,20 @@ impl Prefilter {
     /// Lists the columns whose approximate value lies between the limits and returns their number;
     /// stops once there are more than [`MAX_OPEN`].
     #[inline(always)]
-    fn collect(&self, row: &[f32], (low, high): (f32, f32), maxima: &[f32], open: &mut Vec<u32>) -> usize {
+    fn collect(&self, row: &[f32], (low, high): (f32, f32), maxima: &[Maxima<f32>], open: &mut Vec<u32>) -> usize {
         open.clear();
-        for (block, (scores, &maximum)) in row.chunks(BLOCK).zip(maxima).enumerate() {
-            if maximum >= low && open.len() <= MAX_OPEN {
-                let first = block * BLOCK;
-                let is_open = |at: usize, score: f32| (low..=high).contains(&self.approximate(first + at, score));
-                let met = scores.iter().enumerate().filter(|&(at, &score)| is_open(at, score));
-                open.extend(met.map(|(at, _)| column(first + at)));
+        for block in reaching(maxima, low) {
+            if open.len() > MAX_OPEN {
+                break;
+            }
+            let values = self.approximate(block, block_of(row, block));
+            for (chunk, values) in values.chunks_exact(8).enumerate() {
+                let is_open = |value: f32| (value >= low) & (value <= high);
+                if values.iter().fold(false, |any, &value| any | is_open(value)) {
+                    let first = block * BLOCK + chunk * 8;
+                    let met = values.iter().enumerate().filter(|(_, value)| is_open(**value));
+                    open.extend(met.map(|(at, _)| column(first + at)));
+                }
             }
         }
         open.len()

@@ -1,6 +1,6 @@
 //! The top K of one row, found from the block maxima without looking at most of the row.
 
-use super::blocks::{BLOCK, count_equal, larger};
+use super::blocks::{BLOCK, FOLD, Maxima, count_equal, larger};
 use crate::input::Score;
 
 /// The best K of a row: the columns above the cut, and the tie group at it.
@@ -12,7 +12,8 @@ pub struct TopK<T> {
     pub(crate) cut: Option<Cut<T>>,
     /// Blocks that hold members of the group, each with how many.
     pub(crate) tied_blocks: Vec<(usize, u32)>,
-    // What scores above the bound: scores and columns.
+    // Blocks in which something reaches the bound, and what exceeds it: scores and columns.
+    touched: Vec<usize>,
     scores: Vec<T>,
     columns: Vec<u32>,
     ordered: Vec<T>,
@@ -38,16 +39,17 @@ impl<T: Score> TopK<T> {
     /// Finds the top `k` of `row`, given the maxima of its blocks. With `masked`, columns that
     /// hold [`Score::MASKED`] are not candidates.
     #[inline(always)]
-    #[expect(clippy::needless_bitwise_bool, reason = "no branch per score")]
-    pub(super) fn find(&mut self, row: &[T], maxima: &[T], k: usize, masked: bool) {
+    pub(super) fn find(&mut self, row: &[T], maxima: &[Maxima<T>], k: usize, masked: bool) {
         self.above.clear();
         self.scores.clear();
         self.columns.clear();
+        self.touched.clear();
         self.tied_blocks.clear();
         self.cut = None;
         let bound = lower_bound(maxima, k, &mut self.ordered);
-        for (block, scores) in touched(row, maxima, |maximum| maximum > bound) {
-            for (chunk, scores) in scores.chunks(8).enumerate() {
+        self.touched.extend(reaching(maxima, bound));
+        for &block in &self.touched {
+            for (chunk, scores) in block_of(row, block).chunks(8).enumerate() {
                 if scores.iter().fold(false, |any, &score| any | (score > bound)) {
                     for (at, &score) in scores.iter().enumerate() {
                         if score > bound {
@@ -65,8 +67,8 @@ impl<T: Score> TopK<T> {
             return;
         }
         let mut size = 0;
-        for (block, scores) in touched(row, maxima, |maximum| maximum >= value) {
-            let tied = count_equal(scores, value);
+        for &block in &self.touched {
+            let tied = count_equal(block_of(row, block), value);
             if tied > 0 {
                 self.tied_blocks.push((block, tied));
                 size += tied;
@@ -80,28 +82,39 @@ impl<T: Score> TopK<T> {
 }
 
 /// Lanes into which the maxima are folded for a small K.
-const FOLD: usize = 32;
+const WIDE: usize = 4 * FOLD;
 
-/// A score that at least `k` columns reach and few exceed: the k-th largest block maximum, or a
-/// little below it. [`Score::MASKED`] if there are fewer than `k` blocks.
+/// A score that at least `k` columns reach and few exceed: the k-th largest of the lanes' maxima,
+/// or a little below it. [`Score::MASKED`] if there are fewer than `k` lanes.
 ///
-/// Only blocks whose maximum exceeds the bound hold anything above it, and their number depends on
-/// `k` alone, so the candidates stay few whatever the ties.
+/// Fewer than a few times `k` lanes hold anything above the bound, whatever the ties, so the
+/// candidates stay few.
 #[inline(always)]
-pub(super) fn lower_bound<T: Score>(maxima: &[T], k: usize, scratch: &mut Vec<T>) -> T {
-    if k <= FOLD / 2 && maxima.len() >= 2 * FOLD {
-        let mut lanes = [T::MASKED; FOLD];
-        let folds = maxima.chunks_exact(FOLD);
-        let rest = folds.remainder();
-        for fold in folds {
+pub(super) fn lower_bound<T: Score>(maxima: &[Maxima<T>], k: usize, scratch: &mut Vec<T>) -> T {
+    if k <= WIDE / 2 && maxima.len() >= 8 {
+        let mut lanes = [T::MASKED; WIDE];
+        for (at, maximum) in maxima.iter().enumerate() {
+            let place = at % 4 * FOLD;
             for lane in 0..FOLD {
-                lanes[lane] = larger(lanes[lane], fold[lane]);
+                lanes[place + lane] = larger(lanes[place + lane], maximum[lane]);
             }
         }
-        lanes.iter_mut().zip(rest).for_each(|(lane, &maximum)| *lane = larger(*lane, maximum));
         return kth_largest(&lanes, k, scratch).unwrap_or(T::MASKED);
     }
-    kth_largest(maxima, k, scratch).unwrap_or(T::MASKED)
+    kth_largest(maxima.as_flattened(), k, scratch).unwrap_or(T::MASKED)
+}
+
+/// Positions of the blocks in which some score reaches the bound.
+#[inline(always)]
+pub(super) fn reaching<T: Score>(maxima: &[Maxima<T>], bound: T) -> impl Iterator<Item = usize> {
+    let reaches = move |maximum: &Maxima<T>| maximum.iter().fold(false, |any, &score| any | (score >= bound));
+    maxima.iter().enumerate().filter(move |(_, maximum)| reaches(maximum)).map(|(block, _)| block)
+}
+
+/// The scores of a block.
+#[inline(always)]
+pub(super) fn block_of<T>(row: &[T], block: usize) -> &[T] {
+    &row[block * BLOCK..row.len().min((block + 1) * BLOCK)]
 }
 
 /// Up to this many values, counting what is larger beats a selection with its branches.
@@ -124,17 +137,6 @@ pub(super) fn kth_largest<T: Score>(values: &[T], k: usize, scratch: &mut Vec<T>
     scratch.extend_from_slice(values);
     let descending = |a: &T, b: &T| b.partial_cmp(a).expect("scores are ordered: NaN was refused");
     Some(*scratch.select_nth_unstable_by(k - 1, descending).1)
-}
-
-/// Blocks whose maximum passes, with their position.
-#[inline(always)]
-fn touched<'a, T: Score>(
-    row: &'a [T],
-    maxima: &'a [T],
-    passes: impl Fn(T) -> bool + 'a,
-) -> impl Iterator<Item = (usize, &'a [T])> + 'a {
-    let blocks = row.chunks(BLOCK).zip(maxima).enumerate();
-    blocks.filter_map(move |(block, (scores, &maximum))| passes(maximum).then_some((block, scores)))
 }
 
 /// A column number in the width in which columns are stored. Matrices have fewer than 2^32 columns.

@@ -6,7 +6,7 @@ use crate::adjust::{Rates, Transform};
 use crate::aggregate::CatalogueSums;
 use crate::error::Result;
 use crate::input::{Row, Score, check_finite};
-use crate::kernel::{Kernel, Prefilter, Prefiltered, TopK};
+use crate::kernel::{Kernel, Maxima, Prefilter, Prefiltered, TopK};
 
 /// What orders the candidates of a list.
 #[derive(Debug)]
@@ -80,6 +80,8 @@ pub(super) struct Desk<T> {
     double: Ranking<f64>,
     scores: Vec<f64>,
     found: Prefiltered,
+    // The list whose largest score is known, with the score if none is negative.
+    largest: Option<(usize, Option<T>)>,
 }
 
 impl<T: Kernel> Desk<T> {
@@ -89,6 +91,7 @@ impl<T: Kernel> Desk<T> {
             double: Ranking::default(),
             scores: vec![0.0; n_classes],
             found: Prefiltered::default(),
+            largest: None,
         }
     }
 
@@ -117,7 +120,9 @@ impl<T: Kernel> Desk<T> {
                 return self.double.rank(&self.scores, masked, list, k, sums);
             }
             Ready::Filtered { transform, rates, prefilter } => {
-                if T::prefilter(prefilter, rates, row.scores, masked, list.truth, k, &mut self.found) {
+                if let Some(largest) = self.largest_of_non_negative(row, list)
+                    && T::prefilter(prefilter, rates, row.scores, largest, list.truth, k, &mut self.found)
+                {
                     return Ok(self.found.add_to(list, k, sums));
                 }
                 transform
@@ -131,6 +136,20 @@ impl<T: Kernel> Desk<T> {
             return Err(refusal);
         }
         self.double.rank(&self.scores, masked, list, k, sums)
+    }
+}
+
+impl<T: Kernel> Desk<T> {
+    /// The largest score of a list whose scores are finite and not negative; looked for once.
+    fn largest_of_non_negative(&mut self, row: &Row<'_, T>, list: &List) -> Option<T> {
+        match self.largest {
+            Some((index, largest)) if index == list.index => largest,
+            _ => {
+                let largest = T::largest_of_non_negative(row.scores, !row.masked.is_empty());
+                self.largest = Some((list.index, largest));
+                largest
+            }
+        }
     }
 }
 
@@ -149,7 +168,7 @@ impl Prefiltered {
 /// Buffers to rank one row by its own scores.
 #[derive(Default)]
 struct Ranking<T> {
-    maxima: Vec<T>,
+    maxima: Vec<Maxima<T>>,
     top: TopK<T>,
 }
 

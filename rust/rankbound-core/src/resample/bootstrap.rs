@@ -1,19 +1,23 @@
 //! The paired cluster bootstrap of ratios of sums.
 
+use std::time::Instant;
+
 use super::draws::Draws;
 use super::pairwise::{LEAF, join, subtrees};
 use super::panel::Panel;
 use super::percentile::percentile_limits;
 use super::stream::IndexStream;
 use crate::error::{Error, Result};
-use crate::par::Par;
+use crate::par::{Par, TICK};
 
 /// Draws of one task: enough to make the hand-over of tasks cheap.
 const TASK: usize = 1 << 15;
-/// Draws held at once: 8 MiB of indices, little beside long series, much beside starting threads.
-const BATCH: usize = 1 << 21;
+/// Draws held at once for each thread, and at most: 2 MiB stay near the core that wrote them, and
+/// outweigh starting the thread.
+const BATCH_OF_THREAD: usize = 1 << 19;
+const BATCH: usize = 1 << 22;
 
-const _: () = assert!(LEAF <= TASK && TASK <= BATCH, "a task holds whole leaves, a batch whole tasks");
+const _: () = assert!(LEAF <= TASK && TASK <= BATCH_OF_THREAD, "a task holds whole leaves, a batch whole tasks");
 
 /// A paired percentile bootstrap over units: all series see the same draws.
 ///
@@ -46,11 +50,12 @@ impl Bootstrap<'_> {
         let n_units = self.check(first.len())?;
         let columns: Vec<&[f64]> = self.series.iter().copied().chain(self.counts).collect();
         let panels = Panel::lay_out(&columns);
-        let blocks = Blocks::new(first.len());
+        let blocks = Blocks::new(first.len(), par.num_threads);
         let n_blocks = self.n_resamples * blocks.per_resample();
         let mut stream = IndexStream::new(self.seed_words, n_units);
-        let mut ratios = vec![Vec::with_capacity(self.n_resamples); self.series.len()];
+        let mut ratios = vec![Vec::new(); self.series.len()];
         let mut pending = Vec::new();
+        let mut last_tick = Instant::now();
         for start in (0..n_blocks).step_by(blocks.per_batch) {
             let end = n_blocks.min(start + blocks.per_batch);
             let mut finished = |tasks| (par.tick)(end.min(start + tasks * blocks.per_task) / blocks.per_resample());
@@ -60,21 +65,19 @@ impl Bootstrap<'_> {
             let mut sums = vec![0.0; (end - start) * columns.len()];
             let tasks = sums.chunks_mut(blocks.per_task * columns.len()).enumerate();
             let watched = &mut Par { num_threads: par.num_threads, tick: &mut finished };
-            watched.run(
-                tasks,
-                || (),
-                |(), (task, sums)| {
-                    for (block, sums) in (start + task * blocks.per_task..).zip(sums.chunks_mut(columns.len())) {
-                        let position = blocks.start(block) - blocks.start(start);
-                        sum_panels(&panels, draws, position, blocks.length(block), sums);
-                    }
-                    Ok(())
-                },
-            )?;
+            let sum_task = |(): &mut (), (task, sums): (usize, &mut [f64])| {
+                for (block, sums) in (start + task * blocks.per_task..).zip(sums.chunks_mut(columns.len())) {
+                    let position = blocks.start(block) - blocks.start(start);
+                    sum_panels(&panels, draws, position, blocks.length(block), sums);
+                }
+                Ok(())
+            };
+            watched.run(tasks, || (), sum_task)?;
 
+            // A batch may end inside a resample, whose first blocks then wait for the others.
             pending.append(&mut sums);
             let resamples = pending.chunks_exact(blocks.per_resample() * columns.len());
-            let rest = resamples.remainder().len();
+            let waiting = resamples.remainder().len();
             for resample in resamples {
                 let sum = |column| blocks.join(resample.iter().skip(column).step_by(columns.len()).copied());
                 // Without counts numpy would sum ones, which is exact.
@@ -83,7 +86,15 @@ impl Bootstrap<'_> {
                     ratios.push(sum(column) / count);
                 }
             }
-            pending.drain(..pending.len() - rest);
+            pending.drain(..pending.len() - waiting);
+
+            // The parallel runs of a batch may all be too short to be watched.
+            if last_tick.elapsed() >= TICK {
+                last_tick = Instant::now();
+                if (par.tick)(end / blocks.per_resample()).is_break() {
+                    return Err(Error::Interrupted);
+                }
+            }
         }
         Ok(ratios)
     }
@@ -144,11 +155,12 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(n_units: usize) -> Self {
+    fn new(n_units: usize, num_threads: usize) -> Self {
         let mut bounds = vec![0];
         subtrees(n_units, TASK, &mut bounds);
         let per_task = (TASK / n_units).max(1);
-        let per_batch = (BATCH / n_units.min(TASK)).next_multiple_of(per_task);
+        let batch = BATCH.min(num_threads.max(1) * BATCH_OF_THREAD);
+        let per_batch = (batch / n_units.min(TASK)).next_multiple_of(per_task);
         Self { n_units, bounds, per_task, per_batch }
     }
 
@@ -168,66 +180,5 @@ impl Blocks {
     fn join(&self, mut sums: impl Iterator<Item = f64>) -> f64 {
         // numpy adds the row to an initial 0.0, so that no sum is -0.0.
         0.0 + join(self.n_units, TASK, &mut sums)
-    }
-}
-
-#[cfg(test)]
-mod timing {
-    use super::*;
-    #[test]
-    #[ignore]
-    fn spawn() {
-        for t in [1,2] { let mut best=f64::MAX; let mut avg=0.0; for _ in 0..500 { let i=std::time::Instant::now(); Par::unwatched(t,|p| p.run(0..20, ||(), |(),_| Ok(()))).unwrap(); let e=i.elapsed().as_secs_f64(); avg+=e/500.0; best=best.min(e);} println!("spawn {t}: best {:.1} avg {:.1} us", best*1e6, avg*1e6); }
-        for n in [600_000, 1<<18] { let mut best=f64::MAX; for _ in 0..50 { let i=std::time::Instant::now(); let mut v=vec![0u32;n]; for x in v.chunks_mut(1024) {x[0]=1;} std::hint::black_box(&v); drop(v); best=best.min(i.elapsed().as_secs_f64()); } println!("fault {n}: best {:.1} us", best*1e6); }
-    }
-    #[test]
-    #[ignore]
-    fn timing() {
-        let seed_words = [15793235383387715774, 12390638538380655177, 2361836109651742017, 3188717715514472916];
-        for (u, reps, kinds) in [(600, 50, 1), (20_000, 10, 2), (200_000, 1, 1)] {
-            for kind in 0..kinds {
-                let series: Vec<Vec<f64>> = (0..8)
-                    .map(|s| {
-                        (0..u)
-                            .map(|i: usize| {
-                                if kind == 0 {
-                                    ((i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (s + 12)) % (1 << 30)) as f64 / 1009.0
-                                } else {
-                                    ((i * 7919 + s * 31) % 109) as f64 / 109.0
-                                }
-                            })
-                            .collect()
-                    })
-                    .collect();
-                let refs: Vec<&[f64]> = series.iter().map(|s| &s[..]).collect();
-                for threads in [1, 2] {
-                    let mut best = f64::MAX;
-                    let mut bestd = f64::MAX;
-                    for _ in 0..reps {
-                        let t = std::time::Instant::now();
-                        let mut st = IndexStream::new(seed_words, u as u32);
-                        Par::unwatched(threads, |p| {
-                            let mut left = u * 1000;
-                            while left > 0 {
-                                let n = left.min(BATCH);
-                                st.draw(p, n).unwrap();
-                                left -= n;
-                            }
-                        });
-                        bestd = bestd.min(t.elapsed().as_secs_f64());
-                        let t = std::time::Instant::now();
-                        let b = Bootstrap { series: &refs, counts: None, seed_words, n_resamples: 1000 };
-                        let r = Par::unwatched(threads, |p| b.ratios(p)).unwrap();
-                        best = best.min(t.elapsed().as_secs_f64());
-                        std::hint::black_box(r);
-                    }
-                    println!(
-                        "U={u} kind {kind} threads={threads} total {:.2} ms, draw {:.2} ms",
-                        best * 1e3,
-                        bestd * 1e3
-                    );
-                }
-            }
-        }
     }
 }

@@ -82,3 +82,32 @@ pub(super) fn join(n: usize, limit: usize, sums: &mut impl Iterator<Item = f64>)
     let sum = join(left, limit, sums);
     sum + join(right, limit, sums)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::draws::Draws;
+    use super::super::tests::{checksum, value};
+    use super::*;
+
+    #[test]
+    fn sums_are_numpys() {
+        let rows: Vec<[f64; 1]> = (0..100_003).map(|unit| [value(unit, 0, 10_007)]).collect();
+        let draws = Draws::from((0..100_003).collect::<Vec<_>>());
+        let whole = |n| sum(&mut draws.cursor(0), n, &|units| sum_rows(&rows, units))[0];
+        let sizes = || (1..300).chain([100_003]);
+        // numpy 2.4.6: x[:n].sum() for the same values and sizes.
+        assert_eq!(checksum(sizes().map(whole)), 11_833_813_302_179_341_226);
+
+        for limit in [LEAF, 1_000, 32_768] {
+            let in_parts = |n| {
+                let mut ends = vec![0];
+                subtrees(n, limit, &mut ends);
+                let part = |part: &[usize]| {
+                    sum(&mut draws.cursor(part[0]), part[1] - part[0], &|units| sum_rows(&rows, units))[0]
+                };
+                join(n, limit, &mut ends.windows(2).map(part))
+            };
+            assert!(sizes().all(|n| in_parts(n) == whole(n)), "cut at {limit}");
+        }
+    }
+}

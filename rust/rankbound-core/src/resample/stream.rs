@@ -55,28 +55,25 @@ impl IndexStream {
             let missing = (n - self.draws.len()).next_multiple_of(ROW);
             let mut kept = vec![[0; LANES]; missing.div_ceil(TASK)];
             let (start, range) = (&self.rng, self.range);
-            let work = |index: usize, out: &mut [u32], kept: &mut [usize; LANES]| {
+            let work = |(): &mut (), (index, (out, kept)): (usize, (&mut [u32], &mut [usize; LANES]))| {
                 let mut rng = start.clone();
                 rng.advance((index * TASK / 2) as u128);
                 *kept = draw_lanes(range, &rng, out);
+                Ok(())
             };
-            let tasks = self.draws.room(missing).chunks_mut(TASK).zip(&mut kept).enumerate();
+            let mut tasks = self.draws.room(missing).chunks_mut(TASK).zip(&mut kept).enumerate();
             if missing <= TASK {
-                tasks.for_each(|(index, (out, kept))| work(index, out, kept));
+                // Not worth a thread: the last few draws, or a small bootstrap.
+                tasks.try_for_each(|task| work(&mut (), task))?;
             } else {
-                par.run(
-                    tasks,
-                    || (),
-                    |(), (index, (out, kept))| {
-                        work(index, out, kept);
-                        Ok(())
-                    },
-                )?;
+                par.run(tasks, || (), work)?;
             }
             self.rng.advance((missing / 2) as u128);
             for (task, kept) in kept.into_iter().enumerate() {
                 let lane_room = TASK.min(missing - task * TASK) / LANES;
-                kept.into_iter().for_each(|len| self.draws.push(len, lane_room));
+                for len in kept {
+                    self.draws.push(len, lane_room);
+                }
             }
         }
         let surplus = self.draws.len() - n;
@@ -158,4 +155,76 @@ fn low(word: u64) -> u32 {
 
 fn high(word: u64) -> u32 {
     (word >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `SeedSequence(7).generate_state(4, uint64)` of numpy 2.4.6.
+    const SEED_7: [u64; 4] =
+        [16_920_295_385_781_661_272, 610_735_763_742_393_210, 7_078_124_019_849_193_311, 12_917_519_645_081_627_820];
+
+    /// numpy's own loop: one half at a time, the high half kept back for the next call.
+    fn one_by_one(bound: u32, n: usize) -> Vec<u32> {
+        let mut rng = IndexStream::new(SEED_7, bound).rng;
+        let mut high_half = None;
+        let mut next = || {
+            high_half.take().unwrap_or_else(|| {
+                let word = rng.next_u64();
+                high_half = Some(high(word));
+                low(word)
+            })
+        };
+        let index = |_| {
+            loop {
+                let product = u64::from(next()) * u64::from(bound);
+                if u64::from(low(product)) >= (1 << 32) % u64::from(bound) {
+                    return high(product);
+                }
+            }
+        };
+        (0..n).map(index).collect()
+    }
+
+    fn in_batches(bound: u32, n: usize, batch: usize, num_threads: usize) -> Vec<u32> {
+        let mut stream = IndexStream::new(SEED_7, bound);
+        let mut indices = Vec::new();
+        while indices.len() < n {
+            let now = batch.min(n - indices.len());
+            let drawn: Result<()> = Par::unwatched(num_threads, |par| {
+                let mut cursor = stream.draw(par, now)?.cursor(0);
+                for start in (0..now).step_by(100) {
+                    indices.extend_from_slice(cursor.take(100.min(now - start)));
+                }
+                Ok(())
+            });
+            assert_eq!(drawn, Ok(()));
+        }
+        indices
+    }
+
+    #[test]
+    fn refused_draws_are_numpys() {
+        let numpy: Vec<u32> =
+            include_str!("../../tests/data/indices_3e9_seed_7.txt").lines().flat_map(str::parse).collect();
+        assert_eq!(numpy.len(), 400);
+        assert_eq!(one_by_one(3_000_000_000, 400), numpy);
+        assert_eq!(in_batches(3_000_000_000, 400, 400, 1), numpy);
+    }
+
+    #[test]
+    fn threads_and_batches_leave_the_stream_as_it_is() {
+        for bound in [2, 3, 7, 65_536, 1_000_000, (1 << 31) + 1, 3_000_000_000, u32::MAX] {
+            let (long, short) = (one_by_one(bound, 300_001), 2_001);
+            for num_threads in [1, 2, 16] {
+                for batch in [300_001, 100_003, 77_777] {
+                    assert!(in_batches(bound, 300_001, batch, num_threads) == long, "{bound} {num_threads} {batch}");
+                }
+            }
+            for batch in [1, 7, 8, 9, 1023] {
+                assert!(in_batches(bound, short, batch, 2) == long[..short], "{bound} {batch}");
+            }
+        }
+    }
 }

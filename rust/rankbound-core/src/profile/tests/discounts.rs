@@ -115,7 +115,7 @@ fn draw<E: Cell<Native = f32>>(
         }
         starts.push(i64::try_from(columns.len()).unwrap());
     }
-    let most = [n_classes / 64, n_classes / 64, 30][dice.below(3)].min(30);
+    let most = [3, 12, 30][dice.below(3)];
     let k = 1 + dice.below(most);
     Lists { cells, truths, starts, columns, neg_inf, k }
 }
@@ -136,8 +136,9 @@ fn compare<E: Cell<Native = f32>>(lists: &Lists<E>, transform: &Transform) -> [u
         exclude.row(row).iter().for_each(|&column| candidates[column as usize] = f32::NEG_INFINITY);
         let masked = candidates.contains(&f32::NEG_INFINITY);
         let truth = lists.truths[row].filter(|&truth| candidates[truth as usize] >= 0.0);
-        let is_settled = Prefilter::new(rates, n_classes).is_some_and(|prefilter| {
-            f32::prefilter(&prefilter, rates, &candidates, masked, truth, lists.k, &mut Prefiltered::default())
+        let largest = f32::largest_of_non_negative(&candidates, masked);
+        let is_settled = Prefilter::new(rates, n_classes).zip(largest).is_some_and(|(prefilter, largest)| {
+            f32::prefilter(&prefilter, rates, &candidates, largest, truth, lists.k, &mut Prefiltered::default())
         });
         settled[usize::from(!is_settled)] += 1;
     }

@@ -1,0 +1,41 @@
+"""Print how fast and how large rankbound is, each figure beside a reference from the same run (see README.md)."""
+
+import argparse
+import os
+import sys
+
+import numpy as np
+import scipy
+
+import bootstrap
+import peers
+import report_memory
+import report_time
+from figures import print_table
+from rankbound import __version__, _core
+
+BENCHES = {"report": report_time, "memory": report_memory, "bootstrap": bootstrap, "peers": peers}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="small sizes without limits: does it still run")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its limit")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in BENCHES]
+    if unknown:
+        parser.error(f"no bench is called {unknown[0]!r}; there are {', '.join(BENCHES)}")
+    n_threads = _core.available_threads()
+    print(f"rankbound {__version__}, numpy {np.__version__}, scipy {scipy.__version__}, {n_threads} threads")
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > 0.5:
+        print(f"Other work runs here (load {load:.1f}): ratios of jobs on all cores will be noisy")
+    n_missed = 0
+    for name in arguments.names or BENCHES:
+        n_missed += print_table(BENCHES[name].TITLE, BENCHES[name].figures(quick=arguments.quick))
+    return int(arguments.check and n_missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""``python -m rankbound``."""
+
+import sys
+
+from rankbound.cli import main
+
+sys.exit(main())

@@ -1,0 +1,81 @@
+"""Where a report goes: a table on standard output, a file, or JSON on standard output."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rankbound._files import check_target
+from rankbound.cli.table import format_report
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rankbound import RankingReport
+
+STANDARD_OUTPUT = "-"
+
+
+def add_output_option(parser: argparse._ActionsContainer) -> None:
+    """Declare ``-o``.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser or a group of one
+        The parser of a subcommand.
+    """
+    parser.add_argument(
+        "-o", "--output", metavar="JSON", help="write the report to this file; - prints it instead of the table"
+    )
+
+
+def check_output(output: str | None) -> None:
+    """Refuse a file that cannot be written, before the work.
+
+    Parameters
+    ----------
+    output : str or None
+        The value of ``-o``.
+
+    Raises
+    ------
+    FileFormatError
+        If its folder does not exist or is read-only, or it is a folder itself.
+    """
+    if output not in {None, STANDARD_OUTPUT}:
+        check_target(str(output))
+
+
+def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> None:
+    """Write the report's file, if any, and print its table, or its JSON.
+
+    Parameters
+    ----------
+    report : RankingReport
+        The report.
+    output : str or None
+        The value of ``-o``.
+    hint : str, default ""
+        Printed after the table where no file was written.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written; nothing is printed then.
+    """
+    if output == STANDARD_OUTPUT:
+        _print(report.to_json().rstrip("\n"))
+        return
+    if output is not None:
+        report.to_json(output)
+    _print(format_report(report))
+    if output is not None:
+        _print(f"\nwritten: {output}")
+    elif hint:
+        _print(f"\n{hint}")
+
+
+def _print(text: str) -> None:
+    """Print what the terminal's encoding has, and escape the rest."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
