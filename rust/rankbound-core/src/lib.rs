@@ -16,6 +16,8 @@ pub mod metric;
 pub mod par;
 pub mod profile;
 pub mod resample;
+#[cfg(test)]
+mod testing;
 
 pub use error::{Error, Result};
 pub use par::Par;

@@ -121,6 +121,7 @@ impl CatalogueSums {
     }
 
     /// The expectations, per class.
+    #[expect(clippy::missing_panics_doc, reason = "counts of rows are not negative")]
     pub fn exposure(&self) -> Exposure {
         let one = Fixed::from_f64(1.0);
         let sum = |class: usize, limb: usize| -> Fixed {
@@ -188,3 +189,7 @@ fn carry<'a>(limbs: impl IntoIterator<Item = (&'a mut i64, &'a mut i64)>) {
         *low &= (1 << LIMB_BITS) - 1;
     }
 }
+
+#[cfg(test)]
+#[path = "catalogue_tests.rs"]
+mod tests;

@@ -191,6 +191,18 @@ mod tests {
             prop_assert_eq!(sum(&values), sum(&turned));
         }
 
+        #[test]
+        fn limbs_hold_the_whole_sum(value in -1e4_f64..1e4, carried in -1_i64 << 60..1 << 60, small in -1e-20_f64..1e-20) {
+            for fixed in [Fixed::from_f64(value), Fixed::from_f64(small), Fixed::default(), Fixed(-1)] {
+                let [low, high] = fixed.limbs();
+                prop_assert!((0..1_i64 << LIMB_BITS).contains(&low));
+                prop_assert_eq!(Fixed::from_limbs(low, high), fixed);
+                // A carry between the limbs changes nothing.
+                let borrowed = carried >> LIMB_BITS;
+                prop_assert_eq!(Fixed::from_limbs(low + (borrowed << LIMB_BITS), high - borrowed), fixed);
+            }
+        }
+
         /// Quarters up to 2^20 are summed without error by `f64` itself.
         #[test]
         fn sums_and_means_are_correctly_rounded(quarters in prop::collection::vec(-4_000_000_i32..4_000_000, 1..40)) {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 pub struct Exclusion<'a> {
     starts: &'a [i64],
     columns: &'a [u32],
+    n_classes: usize,
 }
 
 impl<'a> Exclusion<'a> {
@@ -20,7 +21,7 @@ impl<'a> Exclusion<'a> {
         if !rises || starts.last().copied() != i64::try_from(columns.len()).ok() {
             return Err(Error::Shape("exclude: row starts do not fit the listed columns".into()));
         }
-        let exclusion = Self { starts, columns };
+        let exclusion = Self { starts, columns, n_classes };
         for row in 0..n_rows {
             let listed = exclusion.row(row);
             let in_range = listed.last().is_none_or(|&column| (column as usize) < n_classes);
@@ -33,7 +34,22 @@ impl<'a> Exclusion<'a> {
         Ok(exclusion)
     }
 
+    /// Checks that it was made for as many rows and classes.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if not.
+    pub(crate) fn check_sizes(&self, n_rows: usize, n_classes: usize) -> Result<()> {
+        let own = (self.starts.len() - 1, self.n_classes);
+        if own == (n_rows, n_classes) {
+            return Ok(());
+        }
+        Err(Error::Shape(format!("exclude has {} rows of {} columns, not {n_rows} of {n_classes}", own.0, own.1)))
+    }
+
     /// The excluded columns of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn row(&self, row: usize) -> &'a [u32] {
         let [start, end] = [self.starts[row], self.starts[row + 1]]
             .map(|start| usize::try_from(start).expect("checked on construction"));

@@ -5,6 +5,9 @@ mod exclusion;
 mod rows;
 mod score;
 
+#[cfg(test)]
+mod tests;
+
 pub use element::Element;
 pub use exclusion::Exclusion;
 pub use rows::Masks;

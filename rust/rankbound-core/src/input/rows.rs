@@ -48,11 +48,10 @@ impl<T: Kernel> RowReader<T> {
             return Ok(());
         }
         self.block.resize(indices.len() * n_classes, T::MASKED);
-        let place = |row: usize, column: usize| (indices[row], column);
         let mut refused: Option<((usize, usize), String)> = None;
         let mut convert = |row: usize, column: usize| {
-            let at = place(row, column);
-            match matrix[at].widen() {
+            let at = (row, column);
+            match matrix[(indices[row], column)].widen() {
                 Ok(score) => self.block[row * n_classes + column] = score,
                 Err(value) if refused.as_ref().is_none_or(|(earliest, _)| at < *earliest) => {
                     refused = Some((at, value));
@@ -67,7 +66,7 @@ impl<T: Kernel> RowReader<T> {
         }
         refused.map_or(Ok(()), |((row, column), value)| {
             let reason = "must stay below 2^63; subtract an offset or rescale";
-            Err(Error::IntegerRange { row, column, value, reason })
+            Err(Error::IntegerRange { row: indices[row], column, value, reason })
         })
     }
 
@@ -76,6 +75,7 @@ impl<T: Kernel> RowReader<T> {
     ///
     /// Rows without masks are lent unchecked: the pass over them notices what is not finite and
     /// [`check_finite`] finds the place. Masked rows are copied and checked here.
+    #[expect(clippy::cast_possible_truncation, reason = "matrices have fewer than 2^32 columns")]
     pub(crate) fn row<'r, E>(
         &'r mut self,
         matrix: &'r ArrayView2<'_, E>,
@@ -97,7 +97,7 @@ impl<T: Kernel> RowReader<T> {
         if !T::all_candidates(scores) {
             let odd = scores.iter().enumerate().filter(|(_, score)| !score.is_candidate());
             for (column, score) in odd.filter(|(column, _)| excluded.binary_search(&(*column as u32)).is_err()) {
-                if !(masks.neg_inf && *score == T::MASKED) {
+                if !(masks.neg_inf && *score == T::MASKED && !score.is_finite()) {
                     return Err(score.refusal(index, column));
                 }
                 self.masked.push(column as u32);

@@ -16,6 +16,7 @@ pub trait Score: Copy + PartialOrd + Send + Sync + Default + std::fmt::Debug + p
     fn is_finite(self) -> bool;
 
     /// The sum, to notice scores that are not finite; integers need none and stay as they are.
+    #[must_use]
     fn plus(self, other: Self) -> Self;
 
     /// Whether the score can be told from [`Score::MASKED`] and ranked.

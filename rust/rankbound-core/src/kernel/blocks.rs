@@ -94,6 +94,7 @@ pub(super) fn fold<T: Score, const LANES: usize>(largest: &[T; LANES]) -> Maxima
 /// The largest of scores that are all finite and at least 0, [`Score::MASKED`] ones aside; none if
 /// a score is not.
 #[inline(always)]
+#[expect(clippy::neg_cmp_op_on_partial_ord, clippy::nonminimal_bool, reason = "NaN is not at least 0 either")]
 pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], masked: bool) -> Option<T> {
     let zero = T::default();
     let mut negative = [0_u32; LANES];
@@ -102,7 +103,6 @@ pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], m
     let rest = lanes.remainder();
     for scores in lanes {
         for lane in 0..LANES {
-            // NaN is not at least 0 either.
             negative[lane] = negative[lane].wrapping_add(u32::from(!(scores[lane] >= zero)));
             largest[lane] = larger(largest[lane], scores[lane]);
         }

@@ -8,6 +8,9 @@ mod blocks;
 mod prefilter;
 mod top;
 
+#[cfg(test)]
+mod tests;
+
 use multiversion::multiversion;
 
 use crate::adjust::Rates;

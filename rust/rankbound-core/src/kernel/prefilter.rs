@@ -14,6 +14,9 @@ const RELATIVE_ERROR: f64 = 1.0 / (1 << 20) as f64;
 const ABSOLUTE_ERROR: f64 = 1e-40;
 /// Coefficients outside this range could overflow or underflow beyond the bounds.
 const SAFE: std::ops::Range<f64> = 1e-30..1e30;
+/// Least weight of the base rate: below it `pi + Z (s - pi)` loses more digits in `f64` itself than
+/// the relative error allows for.
+const MIN_PRIOR_WEIGHT: f64 = 1.0 / (1 << 28) as f64;
 /// Columns that may be settled one by one before transforming the row is cheaper.
 const MAX_OPEN: usize = 512;
 
@@ -41,7 +44,9 @@ pub struct Prefiltered {
 }
 
 impl Prefilter {
-    /// The approximation of a transform; none if its coefficients are too large or too small.
+    /// The approximation of a transform; none if its coefficients are too large or too small, or if
+    /// it shrinks so little that the exact transform cancels.
+    #[expect(clippy::cast_possible_truncation, reason = "the approximation is float32")]
     pub(crate) fn new(rates: &Rates, n_classes: usize) -> Option<Self> {
         let divisor = |class: usize| rates.divisor.as_ref().map_or(1.0, |divisor| divisor[class]);
         let coefficients = |numerator: &dyn Fn(usize) -> f64| -> Option<Vec<f32>> {
@@ -49,6 +54,10 @@ impl Prefilter {
             let safe = |value: f64| value == 0.0 || SAFE.contains(&value);
             (0..n_classes).map(|class| safe(coefficient(class)).then(|| coefficient(class) as f32)).collect()
         };
+        let cancels = |z: f64| 1.0 - z < MIN_PRIOR_WEIGHT;
+        if rates.shrinkage.as_ref().is_some_and(|shrinkage| shrinkage.z.iter().any(|&z| cancels(z))) {
+            return None;
+        }
         Some(match &rates.shrinkage {
             None => Self { slope: coefficients(&|_| 1.0)?, offset: None },
             Some(shrinkage) => Self {
@@ -245,6 +254,7 @@ impl Counts {
 }
 
 /// Float32 limits between which an approximation says nothing about the side of `value`.
+#[expect(clippy::cast_possible_truncation, reason = "rounded outwards after the cast")]
 fn band(value: f64) -> (f32, f32) {
     let margin = value.abs() * RELATIVE_ERROR + ABSOLUTE_ERROR;
     (((value - margin) as f32).next_down(), ((value + margin) as f32).next_up())

@@ -7,6 +7,9 @@ mod ranker;
 mod scan;
 mod top;
 
+#[cfg(test)]
+mod tests;
+
 pub use popularity::Popularity;
 pub use ranker::Ranker;
 pub use scan::{Block, Grading, Scan, ScanOptions, lists_per_task, scan};

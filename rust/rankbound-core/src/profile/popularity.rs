@@ -10,6 +10,7 @@ use crate::kernel::{Kernel, TopK, column};
 pub struct Popularity {
     rows: Vec<FixedRow>,
     segments: Vec<u32>,
+    k: usize,
 }
 
 /// One row of fixed scores with its unmasked ranking, found once for all lists.
@@ -36,29 +37,38 @@ pub(super) struct Listed {
 }
 
 impl Popularity {
-    /// Takes a table of finite scores, one row per segment, and the segment of each list.
+    /// Takes a table of finite scores, one row per segment, and the segment of each list, for scans
+    /// with cut-off `k`.
     ///
     /// # Errors
     /// [`Error::Shape`] if a row has another length than `n_classes` or a list names no row;
-    /// [`Error::Parameter`] for a score that is not finite.
+    /// [`Error::Parameter`] for a score that is not finite or a `k` of 0.
     pub fn new(table: &[f64], n_classes: usize, k: usize, segments: Vec<u32>) -> Result<Self> {
-        if n_classes == 0 || table.len() % n_classes != 0 {
+        if n_classes == 0 || !table.len().is_multiple_of(n_classes) {
             return Err(Error::Shape(format!("popularity of {} scores for {n_classes} classes", table.len())));
+        }
+        if k == 0 {
+            return Err(Error::Parameter("k must be at least 1, got 0".into()));
         }
         if let Some(at) = table.iter().position(|score| !score.is_finite()) {
             let (value, class) = (table[at], at % n_classes);
             return Err(Error::Parameter(format!("popularity has {value} for class {class}; it must be finite")));
         }
-        let rows: Vec<_> = table.chunks(n_classes).map(|scores| FixedRow::new(scores, k)).collect();
+        let rows: Vec<_> = table.chunks(n_classes).map(|scores| FixedRow::new(scores, k.min(n_classes))).collect();
         if let Some(segment) = segments.iter().find(|segment| **segment as usize >= rows.len()) {
             return Err(Error::Shape(format!("segment {segment} has no popularity: there are {} rows", rows.len())));
         }
-        Ok(Self { rows, segments })
+        Ok(Self { rows, segments, k })
     }
 
     /// Number of lists it can rank.
     pub fn n_lists(&self) -> usize {
         self.segments.len()
+    }
+
+    /// The cut-off of the scans it was made for.
+    pub fn k(&self) -> usize {
+        self.k
     }
 
     /// Number of classes.
@@ -77,7 +87,7 @@ impl FixedRow {
         order.sort_unstable_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
         let mut placements = vec![Placement::MISS; scores.len()];
         let mut better = 0;
-        // Adding 0 merges -0 with 0, which the order tells apart and the scores do not.
+        // -0 and 0 are neighbours in the order, and equal.
         for group in order.chunk_by(|&a, &b| scores[a as usize] == scores[b as usize]) {
             let tied = column(group.len());
             group.iter().for_each(|&class| placements[class as usize] = Placement { better, tied });

@@ -127,7 +127,12 @@ impl<T: Kernel> Desk<T> {
             }
             Ready::Transformed(transform) => transform,
         };
-        transform.apply_row(list.row, row.scores, &mut self.scores)?;
+        if let Err(refusal) = transform.apply_row(list.row, row.scores, &mut self.scores) {
+            if !masked {
+                check_finite(row.scores, list.row)?; // the transform takes -inf for a mask
+            }
+            return Err(refusal);
+        }
         self.double.rank(&self.scores, masked, list, k, sums)
     }
 }

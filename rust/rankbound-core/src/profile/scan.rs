@@ -7,7 +7,7 @@ use super::{Placement, Ranker};
 use crate::aggregate::CatalogueSums;
 use crate::error::{Error, Result};
 use crate::input::{Element, Masks, Row, RowReader};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, column};
 use crate::par::Par;
 
 /// Scores handed to a worker at once: enough to hide the hand-over, few enough to share evenly.
@@ -61,8 +61,9 @@ pub struct Scan {
 /// Reads each graded row once and lets every ranker order its candidates.
 ///
 /// # Errors
-/// The first score, in row order, that cannot be ranked; [`Error::Shape`] if sizes contradict one
-/// another; [`Error::Interrupted`].
+/// The first score, in the order of the lists, that cannot be ranked; [`Error::Shape`] if sizes
+/// contradict one another; [`Error::Parameter`] for a cut-off of 0; [`Error::Interrupted`].
+#[expect(clippy::missing_panics_doc, reason = "there is always a worker")]
 pub fn scan<E>(
     par: &mut Par<'_>,
     matrix: &ArrayView2<'_, E>,
@@ -75,7 +76,8 @@ where
     E::Native: Kernel,
 {
     let n_classes = matrix.ncols();
-    check_sizes(matrix.nrows(), n_classes, grading, rankers)?;
+    check_sizes(matrix.nrows(), n_classes, grading, rankers, options)?;
+    let k = options.k.min(n_classes);
     let (n_lists, n_rankers) = (grading.rows.len(), rankers.len());
     let ready: Vec<_> = rankers.iter().map(|ranker| Ready::new(ranker, n_classes)).collect();
     let mut placements = vec![Placement::MISS; n_lists * n_rankers];
@@ -95,14 +97,15 @@ where
                 let index = first + position;
                 let place = (position, index, grading.rows[index]);
                 let row = worker.reader.row(matrix, place, &options.masks)?;
-                *n_candidates = (n_classes - row.masked.len()) as u32;
-                worker.tally.grade(&row, index, grading, &ready, options.k, placements)?;
+                *n_candidates = column(n_classes - row.masked.len());
+                worker.tally.grade(&row, index, grading, &ready, k, placements)?;
             }
             Ok(())
         },
     )?;
-    let tallies = workers.into_iter().map(|worker| worker.tally);
-    let tally = tallies.reduce(Tally::merge).expect("at least one worker");
+    let mut tallies = workers.into_iter().map(|worker| worker.tally);
+    let first = tallies.next().expect("at least one worker");
+    let tally = tallies.fold(first, |sum, other| sum.merge(&other));
     let blocks =
         tally.sums.into_iter().enumerate().map(|(ranker, sums)| {
             sums.into_block(placements.iter().skip(ranker).step_by(n_rankers).copied().collect())
@@ -115,11 +118,23 @@ pub fn lists_per_task(n_classes: usize) -> usize {
     (SCORES_PER_TASK / n_classes.max(1)).clamp(1, 4096)
 }
 
-fn check_sizes(n_rows: usize, n_classes: usize, grading: &Grading<'_>, rankers: &[Ranker]) -> Result<()> {
+fn check_sizes(
+    n_rows: usize,
+    n_classes: usize,
+    grading: &Grading<'_>,
+    rankers: &[Ranker],
+    options: &ScanOptions<'_>,
+) -> Result<()> {
     let n_lists = grading.rows.len();
     let refuse = |message: String| Err(Error::Shape(message));
     if n_rows == 0 || n_classes == 0 || u32::try_from(n_classes).is_err() {
         return refuse(format!("proba of {n_rows} rows and {n_classes} columns cannot be ranked"));
+    }
+    if options.k == 0 {
+        return Err(Error::Parameter("k must be at least 1, got 0".into()));
+    }
+    if let Some(exclude) = &options.masks.exclude {
+        exclude.check_sizes(n_lists, n_classes)?;
     }
     if grading.truths.len() != n_lists || grading.exposed.is_some_and(|exposed| exposed.len() != n_lists) {
         return refuse(format!("{n_lists} rows to grade, but another number of truths or flags"));
@@ -135,6 +150,9 @@ fn check_sizes(n_rows: usize, n_classes: usize, grading: &Grading<'_>, rankers: 
             Ranker::Model(transform) => transform.n_classes().unwrap_or(n_classes),
             Ranker::Popularity(popularity) if popularity.n_lists() != n_lists => {
                 return refuse(format!("popularity of {} lists for {n_lists}", popularity.n_lists()));
+            }
+            Ranker::Popularity(popularity) if popularity.k() != options.k => {
+                return refuse(format!("popularity of the top {} in a scan of the top {}", popularity.k(), options.k));
             }
             Ranker::Popularity(popularity) => popularity.n_classes(),
         };
@@ -195,7 +213,7 @@ impl<T: Kernel> Tally<T> {
         Ok(())
     }
 
-    fn merge(mut self, other: Self) -> Self {
+    fn merge(mut self, other: &Self) -> Self {
         self.sums.iter_mut().zip(&other.sums).for_each(|(mine, theirs)| mine.merge(theirs));
         self.uniform.merge(&other.uniform);
         self.n_masked_truth += other.n_masked_truth;

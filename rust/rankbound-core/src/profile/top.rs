@@ -31,6 +31,9 @@ where
     if n_rows == 0 || n_classes == 0 || k == 0 {
         return Err(Error::Shape(format!("proba of {n_rows} rows and {n_classes} columns has no top {k}")));
     }
+    if let Some(exclude) = &masks.exclude {
+        exclude.check_sizes(n_rows, n_classes)?;
+    }
     let k = k.min(n_classes);
     let mut columns = vec![0; n_rows * k];
     let mut counts = vec![0; n_rows];
