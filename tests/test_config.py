@@ -76,6 +76,8 @@ def test_options_become_plain():
         ({"objectives": "accuracy"}, InvalidTypeError, "objectives must be a list of objectives, got 'accuracy'"),
         ({"objectives": 3}, InvalidTypeError, "objectives must be a list of objectives, got 3"),
         ({"objectives": ["coverage"]}, InvalidParameterError, "primary_objective 'accuracy' is not among objectives"),
+        ({"n_resamples": 10**12}, InvalidParameterError, "n_resamples must be at most 10000000, got 1000000000000"),
+        ({"k": 10**30}, InvalidKError, "k must be at most 2147483647"),
         ({"percentile_objectives": ["x"]}, InvalidParameterError, "percentile_objectives must be one of .*, got 'x'"),
         ({"percentile_objectives": None}, InvalidTypeError, "percentile_objectives must be a list"),
         (
@@ -140,7 +142,7 @@ def configs(draw):
     primary = draw(st.sampled_from(OBJECTIVES))
     others = draw(st.lists(st.sampled_from([name for name in OBJECTIVES if name != primary]), unique=True))
     return RankingConfig(
-        k=draw(st.integers(1, 10**30)),
+        k=draw(st.integers(1, 2**31 - 1)),
         primary_metric=draw(st.sampled_from(["ndcg", "mrr", "hit"])),
         primary_objective=primary,
         objectives=draw(st.one_of(st.none(), st.just([primary, *others]))),
@@ -151,7 +153,7 @@ def configs(draw):
         unseen=draw(st.sampled_from(["miss", "drop"])),
         mask_neg_inf=draw(st.booleans()),
         tail_mass=draw(st.floats(0, 1)),
-        n_resamples=draw(st.integers(0, 10**9)),
+        n_resamples=draw(st.integers(0, 10**7)),
         confidence_level=draw(st.floats(0, 1, exclude_min=True, exclude_max=True)),
         seed=draw(st.integers(0, 2**130)),
         num_threads=draw(st.one_of(st.none(), st.integers(1, 1024))),

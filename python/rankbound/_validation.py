@@ -21,6 +21,10 @@ from rankbound.errors import (
 
 THREADS_VARIABLE = "RANKBOUND_NUM_THREADS"
 MAX_THREADS = 1024
+# More than any list is long; it may exceed the number of classes.
+MAX_CUT_OFF = 2**31 - 1
+# Every resample is kept until its percentiles are known: 8 bytes a metric.
+MAX_RESAMPLES = 10**7
 # Beyond it float64 merges neighbouring integers, which would make ties.
 MAX_EXACT_INTEGER = 2**53
 # Scores looked at in one step where a whole-matrix temporary would cost memory.
@@ -294,7 +298,7 @@ def as_cut_off(k: Any, *, name: str = "k") -> int:
     Raises
     ------
     InvalidKError
-        If it is no integer or below 1.
+        If it is no integer or out of range.
     """
     try:
         number = as_integer(k, name=name)
@@ -302,6 +306,8 @@ def as_cut_off(k: Any, *, name: str = "k") -> int:
         raise InvalidKError(str(error)) from error
     if number < 1:
         raise InvalidKError(f"{name} must be at least 1, got {number}")
+    if number > MAX_CUT_OFF:
+        raise InvalidKError(f"{name} must be at most {MAX_CUT_OFF}, got {number}")
     return number
 
 
@@ -357,6 +363,34 @@ def as_count(value: Any, *, name: str) -> int:
     number = as_integer(value, name=name)
     if number < 0:
         raise InvalidParameterError(f"{name} must be at least 0, got {number}")
+    return number
+
+
+def as_resamples(value: Any, *, name: str = "n_resamples") -> int:
+    """Return a number of resamples; a great many would not fit in memory.
+
+    Parameters
+    ----------
+    value : int
+        The option, 0 to turn resampling off.
+    name : str, default "n_resamples"
+        The argument, for messages.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not an integer.
+    InvalidParameterError
+        If it is out of range.
+    """
+    number = as_count(value, name=name)
+    if number > MAX_RESAMPLES:
+        raise InvalidParameterError(f"{name} must be at most {MAX_RESAMPLES}, got {number}")
     return number
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
-from rankbound._validation import as_count, as_level, as_numpy, resolve_num_threads
+from rankbound._validation import as_count, as_level, as_numpy, as_resamples, resolve_num_threads
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 __all__ = ["ranking_uncertainty"]
@@ -99,7 +99,7 @@ def ranking_uncertainty(
         units=units,
         n_units=int(units.max()) + 1,
         unit="row" if groups is None else "group",
-        n_resamples=as_count(n_resamples, name="n_resamples"),
+        n_resamples=as_resamples(n_resamples),
         confidence_level=as_level(confidence_level, name="confidence_level"),
         seed=as_count(seed, name="seed"),
         num_threads=resolve_num_threads(num_threads),

@@ -10,7 +10,15 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from rankbound._validation import as_choice, as_count, as_cut_off, as_level, as_non_negative, resolve_num_threads
+from rankbound._validation import (
+    as_choice,
+    as_count,
+    as_cut_off,
+    as_level,
+    as_non_negative,
+    as_resamples,
+    resolve_num_threads,
+)
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 Objective = Literal["accuracy", "balanced", "coverage"]
@@ -103,8 +111,8 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         for name in ("eval_all_objectives", "mask_neg_inf"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidTypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        for name in ("n_resamples", "seed"):
-            force(self, name, as_count(getattr(self, name), name=name))
+        force(self, "n_resamples", as_resamples(self.n_resamples))
+        force(self, "seed", as_count(self.seed, name="seed"))
         for name in ("shrinkage_strength", "tail_mass"):
             force(self, name, as_non_negative(getattr(self, name), name=name))
         if self.tail_mass > 1:

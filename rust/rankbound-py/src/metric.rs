@@ -57,7 +57,8 @@ pub(crate) fn tie_spread(
     let served = served.map(|served| served.as_array().to_vec());
     let tables = metrics.iter().map(|metric| weights(metric, n_classes)).collect::<PyResult<Vec<_>>>()?;
     Ok(py.detach(|| {
-        let spread = Spread::new(&placements, served.as_deref());
+        let depth = metrics.iter().map(|(_, k)| *k).max().unwrap_or(0);
+        let spread = Spread::new(&placements, served.as_deref(), depth);
         let spreads = tables.iter().map(|table| spread.of(table));
         spreads.map(|spread| (spread.min, spread.max, spread.sd)).collect()
     }))

@@ -128,6 +128,8 @@ fn index(row: i64) -> Result<usize> {
     usize::try_from(row).map_err(|_| Error::Shape(format!("row {row} is to be graded, but rows count from 0")))
 }
 
+type PyCodes<'py> = Bound<'py, PyArray1<u32>>;
+
 /// The best columns of each row, row after row, and how many each row has.
 #[pyfunction]
 #[pyo3(signature = (scores, *, k, exclude, mask_neg_inf, num_threads))]
@@ -139,7 +141,7 @@ pub(crate) fn top_columns<'py>(
     exclude: Option<PyExclusion<'py>>,
     mask_neg_inf: bool,
     num_threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>)> {
+) -> PyResult<(PyCodes<'py>, PyCodes<'py>)> {
     let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
     let exclude = exclude.transpose()?;
     let top = with_any_scores!(scores, view => run(py, num_threads, &Progress::NONE, |par| {

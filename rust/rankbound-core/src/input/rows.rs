@@ -5,8 +5,8 @@ use ndarray::ArrayView2;
 use super::element::Element;
 use super::exclusion::Exclusion;
 use super::score::Score;
-use crate::kernel::Kernel;
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 
 /// Which scores of a matrix are not candidates.
 #[derive(Debug, Clone, Copy, Default)]

@@ -242,11 +242,11 @@ impl Counts {
     fn add(&mut self, value: impl Fn(usize) -> f32) -> Maxima<f32> {
         let mut largest = [f32::NEG_INFINITY; LANES];
         for first in (0..BLOCK).step_by(LANES) {
-            for lane in 0..LANES {
+            for (lane, largest) in largest.iter_mut().enumerate() {
                 let value = value(first + lane);
                 self.above[lane] = self.above[lane].wrapping_add(u32::from(value > self.high));
                 self.reached[lane] = self.reached[lane].wrapping_add(u32::from(value >= self.low));
-                largest[lane] = larger(largest[lane], value);
+                *largest = larger(*largest, value);
             }
         }
         fold(&largest)

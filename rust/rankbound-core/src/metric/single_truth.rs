@@ -35,20 +35,23 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Groups the placements; `served` gives the served list of each, all differ if not given.
-    pub fn new(placements: &[Placement], served: Option<&[u32]>) -> Self {
+    /// Groups the placements above a cut-off of `depth`, beyond which every metric is 0; `served`
+    /// gives the served list of each, all differ if not given.
+    pub fn new(placements: &[Placement], served: Option<&[u32]>, depth: usize) -> Self {
+        let counts = |placement: &Placement| !placement.is_miss() && (placement.better as usize) < depth;
         let mut groups = HashMap::new();
-        let tied = placements.iter().filter(|placement| !placement.is_miss());
         if let Some(served) = served {
             let mut truths: HashMap<(u32, Placement), u32> = HashMap::new();
-            for (placement, served) in placements.iter().zip(served).filter(|(placement, _)| !placement.is_miss()) {
+            for (placement, served) in placements.iter().zip(served).filter(|(placement, _)| counts(placement)) {
                 *truths.entry((*served, *placement)).or_default() += 1;
             }
             for ((_, placement), n_truths) in truths {
                 *groups.entry((placement, n_truths)).or_default() += 1;
             }
         } else {
-            tied.for_each(|placement| *groups.entry((*placement, 1)).or_default() += 1);
+            for placement in placements.iter().filter(|placement| counts(placement)) {
+                *groups.entry((*placement, 1)).or_default() += 1;
+            }
         }
         Self { groups, n_lists: placements.len() as u64 }
     }
@@ -86,7 +89,7 @@ mod tests {
     fn a_miss_is_worth_nothing_and_leaves_nothing_open() {
         let weights = RankWeights::hit(2, 5);
         assert_eq!(values(&weights, &[Placement::MISS, TIED]), [0.0, 1.0 / 3.0]);
-        let spread = Spread::new(&[Placement::MISS, TIED], None).of(&weights);
+        let spread = Spread::new(&[Placement::MISS, TIED], None, 2).of(&weights);
         assert_eq!((spread.min, spread.max), (0.0, 0.5));
         assert!((spread.sd - (2.0_f64 / 9.0).sqrt() / 2.0).abs() < 1e-16);
     }
@@ -96,12 +99,12 @@ mod tests {
     #[test]
     fn truths_of_one_served_list_share_its_tie_break() {
         let weights = RankWeights::hit(2, 5);
-        let spread = Spread::new(&[TIED, TIED], Some(&[4, 4])).of(&weights);
+        let spread = Spread::new(&[TIED, TIED], Some(&[4, 4]), 2).of(&weights);
         assert_eq!((spread.min, spread.max), (0.0, 0.5));
         assert!((spread.sd - (2.0_f64 / 9.0).sqrt() / 2.0).abs() < 1e-16);
-        let apart = Spread::new(&[TIED, TIED], Some(&[4, 5])).of(&weights);
+        let apart = Spread::new(&[TIED, TIED], Some(&[4, 5]), 2).of(&weights);
         assert_eq!((apart.min, apart.max), (0.0, 1.0));
         assert!((apart.sd - (4.0_f64 / 9.0).sqrt() / 2.0).abs() < 1e-16);
-        assert_eq!(apart, Spread::new(&[TIED, TIED], None).of(&weights));
+        assert_eq!(apart, Spread::new(&[TIED, TIED], None, 2).of(&weights));
     }
 }
