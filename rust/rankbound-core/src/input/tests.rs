@@ -1,8 +1,8 @@
 use ndarray::Array2;
 
-use super::{Element, Exclusion, Masks, RowReader};
+use super::{Exclusion, Masks, RowReader};
 use crate::error::{Error, Result};
-use crate::testing::Layout;
+use crate::testing::{Cell, Layout};
 
 #[test]
 fn malformed_exclusions_are_refused() {
@@ -33,7 +33,7 @@ fn malformed_exclusions_are_refused() {
 type Read<T> = (Vec<T>, Vec<u32>);
 
 /// All rows of a matrix as the kernels see them, in the given order.
-fn read<E: Element<Native: crate::kernel::Kernel>>(cells: &Array2<E>, indices: &[usize], masks: &Masks<'_>) -> Result<Vec<Read<E::Native>>> {
+fn read<E: Cell>(cells: &Array2<E>, indices: &[usize], masks: &Masks<'_>) -> Result<Vec<Read<E::Native>>> {
     let mut reader = RowReader::default();
     reader.load(&cells.view(), indices)?;
     let view = cells.view();

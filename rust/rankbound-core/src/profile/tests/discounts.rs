@@ -142,11 +142,13 @@ fn compare<E: Cell<Native = f32>>(lists: &Lists<E>, transform: &Transform) -> [u
         });
         settled[usize::from(!is_settled)] += 1;
     }
-    let filtered = Ranker::Model(transform.clone());
-    let filtered = scan_one(&lists.cells, &lists.truths, filtered, lists.k, masks, 1).unwrap();
-    let identity = Ranker::Model(Transform::Identity);
-    let whole = scan_one(&transformed, &lists.truths, identity, lists.k, masks, 1).unwrap();
+    let rankers = [Transform::Identity, transform.clone()].map(Ranker::Model);
+    let whole = scan_rows(&transformed, &lists.truths, &rankers[..1], lists.k, masks, 1).unwrap();
+    let filtered = scan_rows(&lists.cells, &lists.truths, &rankers[1..], lists.k, masks, 1).unwrap();
     assert_same(&filtered.blocks[0], &whole.blocks[0]);
+    // The ranker before may leave something behind that the next one uses.
+    let after = scan_rows(&lists.cells, &lists.truths, &rankers, lists.k, masks, 1).unwrap();
+    assert_same(&after.blocks[1], &whole.blocks[0]);
     assert_eq!(filtered.n_candidates, whole.n_candidates);
     assert_eq!(filtered.uniform.exposure(), whole.uniform.exposure());
     settled

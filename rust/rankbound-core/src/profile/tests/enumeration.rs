@@ -32,7 +32,7 @@ fn placements_and_exposure_are_those_over_all_orders() {
             let truths: Vec<_> = (0..n_classes).map(Some).collect();
             for k in 1..=scores.len() + 1 {
                 let ranker = Ranker::Model(Transform::Identity);
-                let scan = scan_one(&cells, &truths, ranker, k, Masks::default(), 1).expect("legal");
+                let scan = scan_rows(&cells, &truths, &[ranker], k, Masks::default(), 1).expect("legal");
                 let expected = scan.blocks[0].catalogue.exposure().expected;
                 for (class, at) in scan.blocks[0].placements.iter().enumerate() {
                     for rank in 1..=scores.len() {
@@ -57,7 +57,7 @@ fn the_probability_of_being_seen_is_that_over_all_pairs_of_orders() {
         let cells = Array2::from_shape_fn((2, 3), |(row, class)| [&first, &second][row][class]);
         for k in 1..=3 {
             let ranker = Ranker::Model(Transform::Identity);
-            let scan = scan_one(&cells, &[None, None], ranker, k, Masks::default(), 1).expect("legal");
+            let scan = scan_rows(&cells, &[None, None], &[ranker], k, Masks::default(), 1).expect("legal");
             let seen = scan.blocks[0].catalogue.exposure().seen;
             for (class, seen) in seen.into_iter().enumerate() {
                 let pairs = ranks[0].iter().flat_map(|first| ranks[1].iter().map(move |second| [first, second]));

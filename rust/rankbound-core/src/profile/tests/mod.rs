@@ -130,11 +130,11 @@ impl<E: Cell> Data<E> {
     }
 }
 
-/// Scans every row with one ranker, all of them exposed.
-fn scan_one<E: Cell>(
+/// Scans every row, all of them exposed.
+fn scan_rows<E: Cell>(
     stored: &Array2<E>,
     truths: &[Option<u32>],
-    ranker: Ranker,
+    rankers: &[Ranker],
     k: usize,
     masks: Masks<'_>,
     num_threads: usize,
@@ -142,7 +142,7 @@ fn scan_one<E: Cell>(
     let rows: Vec<usize> = (0..stored.nrows()).collect();
     let grading = Grading { rows: &rows, truths, exposed: None };
     let options = ScanOptions { k, masks };
-    Par::unwatched(num_threads, |par| scan(par, &stored.view(), &grading, &[ranker], &options))
+    Par::unwatched(num_threads, |par| scan(par, &stored.view(), &grading, rankers, &options))
 }
 
 /// That two blocks agree to the last bit.

@@ -121,7 +121,7 @@ proptest! {
 fn worked_example() {
     let cells = ndarray::array![[3_i8, 2, 2, 1], [0, 0, 0, 0], [1, 5, 1, 1]];
     let ranker = Ranker::Model(Transform::Identity);
-    let scan = scan_one(&cells, &[Some(1), Some(0), None], ranker, 2, Masks::default(), 2).expect("legal");
+    let scan = scan_rows(&cells, &[Some(1), Some(0), None], &[ranker], 2, Masks::default(), 2).expect("legal");
     let block = &scan.blocks[0];
     let places = [(1, 2), (0, 4), (0, 0)].map(|(better, tied)| Placement { better, tied });
     assert_eq!(block.placements, places);

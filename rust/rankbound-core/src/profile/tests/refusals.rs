@@ -13,14 +13,14 @@ fn identity() -> Ranker {
 }
 
 fn scan_all<E: Cell>(cells: &Array2<E>, masks: Masks<'_>, num_threads: usize) -> Result<Scan> {
-    scan_one(cells, &vec![Some(0); cells.nrows()], identity(), 3, masks, num_threads)
+    scan_rows(cells, &vec![Some(0); cells.nrows()], &[identity()], 3, masks, num_threads)
 }
 
 /// Ranks every row with masks, and with the truth in the given column.
 fn scan_masked<E: Cell>(cells: &Array2<E>, starts: &[i64], columns: &[u32], truth: u32) -> Result<Scan> {
     let exclude = Exclusion::new(starts, columns, cells.nrows(), cells.ncols())?;
     let masks = Masks { exclude: Some(exclude), neg_inf: false };
-    scan_one(cells, &vec![Some(truth); cells.nrows()], identity(), 1, masks, 1)
+    scan_rows(cells, &vec![Some(truth); cells.nrows()], &[identity()], 1, masks, 1)
 }
 
 fn non_finite(result: Result<Scan>) -> (usize, usize, String) {
@@ -98,15 +98,17 @@ fn transforms_name_the_first_infinite_score_too() {
     cells[(1, 30)] = f32::NEG_INFINITY;
     cells[(1, 31)] = f32::NAN;
     let discount = Transform::rates(&[1; 100], 100, &[false; 100], 1.0, 0.0).unwrap();
-    let scan = |cells: &Array2<f32>| {
-        let ranker = Ranker::Model(discount.clone());
-        scan_one(cells, &[None, None], ranker, 1, Masks::default(), 1)
-    };
-    assert_eq!(non_finite(scan(&cells)), (1, 30, "-inf".into()));
-    cells[(1, 31)] = 0.5;
-    assert_eq!(non_finite(scan(&cells)), (1, 30, "-inf".into()));
-    cells[(0, 99)] = -0.5;
-    assert!(matches!(scan(&cells), Err(Error::ScoreOutOfRange { row: 0, column: 99, .. })));
+    let alone = [Ranker::Model(discount.clone())];
+    let after = [identity(), Ranker::Model(discount)];
+    for rankers in [&alone[..], &after] {
+        let mut cells = cells.clone();
+        let scan = |cells: &Array2<f32>| scan_rows(cells, &[None, None], rankers, 1, Masks::default(), 1);
+        assert_eq!(non_finite(scan(&cells)), (1, 30, "-inf".into()));
+        cells[(1, 31)] = 0.5;
+        assert_eq!(non_finite(scan(&cells)), (1, 30, "-inf".into()));
+        cells[(0, 99)] = -0.5;
+        assert!(matches!(scan(&cells), Err(Error::ScoreOutOfRange { row: 0, column: 99, .. })));
+    }
 }
 
 /// The sum of a row only hints at scores that are not finite.
@@ -115,10 +117,10 @@ fn finite_scores_whose_sum_overflows_are_ranked() {
     let mut cells = Array2::from_elem((1, 100), 3e38_f32);
     cells[(0, 7)] = 1.0;
     cells[(0, 8)] = -3e38;
-    let scan = scan_one(&cells, &[Some(7)], identity(), 3, Masks::default(), 1).unwrap();
+    let scan = scan_rows(&cells, &[Some(7)], &[identity()], 3, Masks::default(), 1).unwrap();
     assert_eq!(scan.blocks[0].placements, [Placement { better: 98, tied: 1 }]);
     let doubles = cells.mapv(|score| f64::from(score) * 5e269);
-    let scan = scan_one(&doubles, &[Some(7)], identity(), 3, Masks::default(), 1).unwrap();
+    let scan = scan_rows(&doubles, &[Some(7)], &[identity()], 3, Masks::default(), 1).unwrap();
     assert_eq!(scan.blocks[0].placements, [Placement { better: 98, tied: 1 }]);
 }
 
@@ -164,7 +166,7 @@ fn a_masked_truth_is_a_miss() {
     assert_eq!(scan.blocks[0].placements, [Placement::MISS, Placement { better: 2, tied: 1 }]);
     assert_eq!(scan.n_masked_truth, 1);
     // A truth that is no column is a miss, but not a masked one.
-    let scan = scan_one(&cells, &[None, Some(0)], identity(), 1, Masks::default(), 1).unwrap();
+    let scan = scan_rows(&cells, &[None, Some(0)], &[identity()], 1, Masks::default(), 1).unwrap();
     assert_eq!(scan.blocks[0].placements, [Placement::MISS, Placement { better: 0, tied: 1 }]);
     assert_eq!(scan.n_masked_truth, 0);
 }
@@ -212,7 +214,7 @@ fn sizes_that_contradict_one_another_are_refused() {
     }
     for (n_rows, n_classes) in [(0, 3), (3, 0)] {
         let cells = Array2::<f32>::zeros((n_rows, n_classes));
-        assert!(matches!(scan_one(&cells, &[], identity(), 1, Masks::default(), 1), Err(Error::Shape(_))));
+        assert!(matches!(scan_rows(&cells, &[], &[identity()], 1, Masks::default(), 1), Err(Error::Shape(_))));
     }
 }
 
@@ -234,7 +236,7 @@ fn any_cut_off_beyond_the_columns_will_do() {
     let cells = ndarray::array![[1_i8, 2, 2]];
     let popularity = Popularity::new(&[2.0, 1.0, 0.0], 3, usize::MAX, vec![0]).unwrap();
     for ranker in [identity(), Ranker::Popularity(popularity)] {
-        let scan = scan_one(&cells, &[Some(0)], ranker, usize::MAX, Masks::default(), 1).unwrap();
+        let scan = scan_rows(&cells, &[Some(0)], &[ranker], usize::MAX, Masks::default(), 1).unwrap();
         assert_eq!(scan.blocks[0].catalogue.exposure().expected, [1.0; 3]);
         assert_eq!(scan.uniform.exposure().seen, [1.0; 3]);
     }
