@@ -1,7 +1,7 @@
 //! What the top K of many rows does to the catalogue: expected exposure and coverage per class.
 
 use super::fixed::{Fixed, LIMB_BITS};
-use crate::kernel::{BLOCK, BlockSums, Cut, Kernel, TopK, column};
+use crate::kernel::{BLOCK, Cut, Kernel, TopK, column};
 
 /// What a class gains from rows whose cut splits its tie group: the sum of its inclusion
 /// probabilities `s / t` and of `ln(1 - s / t)`, each a [`Fixed`] in two limbs, low then high.
@@ -13,9 +13,6 @@ type Share = [i64; 4];
 /// there is room for 2^13 of that. The high limbs, of which a row adds less than 2^36, never fill.
 const ROWS_BETWEEN_CARRIES: u32 = 8000;
 
-/// Members of a tie group in one block that are cheaper to add one by one than under a mask.
-const FEW: u32 = 6;
-
 /// Order-free sums, per class, of the probability of being in the top K of a row.
 ///
 /// A row contributes 1 to the classes above its cut and `s / t` to the group at the cut; all other
@@ -25,7 +22,7 @@ const FEW: u32 = 6;
 pub struct CatalogueSums {
     /// Rows in which the class is in the top K by every order of its ties.
     certain: Vec<i64>,
-    share: Vec<BlockSums>,
+    share: Vec<Share>,
     // What whole blocks, or all classes, gain together, so that a tie group of thousands of classes
     // is added in a few steps.
     block_share: Vec<Share>,
@@ -49,7 +46,7 @@ impl CatalogueSums {
     pub fn new(n_classes: usize) -> Self {
         Self {
             certain: vec![0; n_classes],
-            share: vec![[[0; BLOCK]; 4]; n_classes.div_ceil(BLOCK)],
+            share: vec![[0; 4]; n_classes],
             block_share: vec![[0; 4]; n_classes.div_ceil(BLOCK)],
             all_share: [0; 4],
             all_certain: 0,
@@ -66,15 +63,21 @@ impl CatalogueSums {
         let Some(Cut { value, size, slots }) = top.cut else { return };
         let share = if slots == size { None } else { Some(self.share_of(slots, size)) };
         for &(block, tied) in &top.tied_blocks {
-            let classes = block * BLOCK..row.len().min((block + 1) * BLOCK);
-            let scores = &row[classes.clone()];
-            let members = || classes.clone().zip(scores).filter(|(_, score)| **score == value);
-            match share {
+            let first = block * BLOCK;
+            let scores = &row[first..row.len().min(first + BLOCK)];
+            let Some(share) = share else {
                 // At most K classes.
-                None => members().for_each(|(class, _)| self.certain[class] += 1),
-                Some(share) if tied as usize == scores.len() => add(&mut self.block_share[block], &share),
-                Some(share) if tied > FEW => T::add_where_equal(&mut self.share[block], scores, value, &share),
-                Some(share) => members().for_each(|(class, _)| self.add_to_class(column(class), &share)),
+                Members::of(scores, |score| score == value).for_each(|at| self.certain[first + at] += 1);
+                continue;
+            };
+            let classes = &mut self.share[first..];
+            if tied as usize > scores.len() / 2 {
+                // The whole block gets the share, and the few that stand apart give it back.
+                add(&mut self.block_share[block], &share);
+                let opposite = share.map(|limb| -limb);
+                Members::of(scores, |score| score != value).for_each(|at| add(&mut classes[at], &opposite));
+            } else {
+                Members::of(scores, |score| score == value).for_each(|at| add(&mut classes[at], &share));
             }
         }
     }
@@ -86,7 +89,7 @@ impl CatalogueSums {
         certain.for_each(|&class| self.certain[class as usize] += 1);
         if slots < size {
             let share = self.share_of(slots, size);
-            members.iter().for_each(|&class| self.add_to_class(class, &share));
+            members.iter().for_each(|&class| add(&mut self.share[class as usize], &share));
         }
     }
 
@@ -101,7 +104,7 @@ impl CatalogueSums {
             let share = self.share_of(slots, size);
             add(&mut self.all_share, &share);
             let opposite = share.map(|limb| -limb);
-            masked.iter().for_each(|&class| self.add_to_class(class, &opposite));
+            masked.iter().for_each(|&class| add(&mut self.share[class as usize], &opposite));
         }
     }
 
@@ -113,8 +116,7 @@ impl CatalogueSums {
         let mut other = other.clone();
         self.carry();
         other.carry();
-        let blocks = self.share.iter_mut().flatten().zip(other.share.iter().flatten());
-        blocks.flat_map(|(mine, theirs)| mine.iter_mut().zip(theirs)).for_each(|(mine, theirs)| *mine += theirs);
+        self.share.iter_mut().zip(&other.share).for_each(|(mine, theirs)| add(mine, theirs));
         self.block_share.iter_mut().zip(&other.block_share).for_each(|(mine, theirs)| add(mine, theirs));
         add(&mut self.all_share, &other.all_share);
         self.carry();
@@ -125,9 +127,7 @@ impl CatalogueSums {
     pub fn exposure(&self) -> Exposure {
         let one = Fixed::from_f64(1.0);
         let sum = |class: usize, limb: usize| -> Fixed {
-            let (block, at) = (class / BLOCK, class % BLOCK);
-            let own = self.share[block].map(|sums| sums[at]);
-            let shares = [own, self.block_share[block], self.all_share];
+            let shares = [self.share[class], self.block_share[class / BLOCK], self.all_share];
             shares.map(|share| Fixed::from_limbs(share[limb], share[limb + 1])).into_iter().sum()
         };
         let per_class = self.certain.iter().enumerate().map(|(class, &certain)| {
@@ -161,20 +161,43 @@ impl CatalogueSums {
         }
     }
 
-    fn add_to_class(&mut self, class: u32, share: &Share) {
-        let (block, at) = (class as usize / BLOCK, class as usize % BLOCK);
-        self.share[block].iter_mut().zip(share).for_each(|(sums, share)| sums[at] += share);
-    }
-
     fn carry(&mut self) {
-        for [low, high, log_low, log_high] in &mut self.share {
-            carry(low.iter_mut().zip(high));
-            carry(log_low.iter_mut().zip(log_high));
-        }
-        for [low, high, log_low, log_high] in self.block_share.iter_mut().chain([&mut self.all_share]) {
-            carry([(low, high), (log_low, log_high)]);
+        for [low, high, log_low, log_high] in
+            self.share.iter_mut().chain(&mut self.block_share).chain([&mut self.all_share])
+        {
+            carry(low, high);
+            carry(log_low, log_high);
         }
         self.rows_since_carry = 0;
+    }
+}
+
+/// Positions in a block whose score belongs to a group.
+struct Members {
+    positions: [u8; BLOCK],
+    count: usize,
+}
+
+impl Members {
+    fn of<T: Copy>(scores: &[T], belongs: impl Fn(T) -> bool) -> Self {
+        let (mut positions, mut count) = ([0; BLOCK], 0);
+        let mut at = 0_u8;
+        for chunk in scores.chunks(8) {
+            if chunk.iter().fold(false, |any, &score| any | belongs(score)) {
+                // Every position is written and only those that belong are kept: no branch to
+                // mispredict.
+                for (position, &score) in (at..).zip(chunk) {
+                    positions[count] = position;
+                    count += usize::from(belongs(score));
+                }
+            }
+            at += 8;
+        }
+        Self { positions, count }
+    }
+
+    fn for_each(&self, visit: impl FnMut(usize)) {
+        self.positions[..self.count].iter().copied().map(usize::from).for_each(visit);
     }
 }
 
@@ -182,14 +205,8 @@ fn add(sum: &mut Share, share: &Share) {
     sum.iter_mut().zip(share).for_each(|(sum, share)| *sum += share);
 }
 
-/// Moves what does not fit the low limbs to the high ones.
-fn carry<'a>(limbs: impl IntoIterator<Item = (&'a mut i64, &'a mut i64)>) {
-    for (low, high) in limbs {
-        *high += *low >> LIMB_BITS;
-        *low &= (1 << LIMB_BITS) - 1;
-    }
+/// Moves what does not fit the low limb to the high one.
+fn carry(low: &mut i64, high: &mut i64) {
+    *high += *low >> LIMB_BITS;
+    *low &= (1 << LIMB_BITS) - 1;
 }
-
-#[cfg(test)]
-#[path = "catalogue_tests.rs"]
-mod tests;

@@ -13,9 +13,6 @@ pub(crate) const FOLD: usize = 8;
 /// The largest score of each lane of a block; together they hold its maximum.
 pub type Maxima<T> = [T; FOLD];
 
-/// Four sums for each column of a block, column by column within each sum.
-pub type BlockSums = [[i64; BLOCK]; 4];
-
 /// What one pass over a row tells about its truth and its soundness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockPass<T> {
@@ -128,17 +125,6 @@ pub(super) fn all_candidates<T: Score>(row: &[T]) -> bool {
 #[inline(always)]
 pub(super) fn count_equal<T: Score>(scores: &[T], value: T) -> u32 {
     scores.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score == value)))
-}
-
-/// Adds `share` to the sums of the columns of one block that score `value`, without a branch per
-/// column. Wrapping, as above: the caller bounds the sums.
-#[inline(always)]
-pub(super) fn add_where_equal<T: Score>(sums: &mut BlockSums, scores: &[T], value: T, share: &[i64; 4]) {
-    let mut masks = [0_i64; BLOCK];
-    masks.iter_mut().zip(scores).for_each(|(mask, &score)| *mask = -i64::from(score == value));
-    for (sums, share) in sums.iter_mut().zip(share) {
-        sums.iter_mut().zip(&masks).for_each(|(sum, mask)| *sum = sum.wrapping_add(share & mask));
-    }
 }
 
 /// The smaller of two ordered scores.

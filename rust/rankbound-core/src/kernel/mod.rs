@@ -16,7 +16,7 @@ use multiversion::multiversion;
 use crate::adjust::Rates;
 use crate::input::Score;
 pub(crate) use blocks::BLOCK;
-pub use blocks::{BlockPass, BlockSums, Maxima};
+pub use blocks::{BlockPass, Maxima};
 pub use prefilter::{Prefilter, Prefiltered};
 pub(crate) use top::{Cut, TopK, column};
 
@@ -46,9 +46,6 @@ pub trait Kernel: Score {
 
     /// See [`blocks::largest_of_non_negative`].
     fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self>;
-
-    /// See [`blocks::add_where_equal`].
-    fn add_where_equal(sums: &mut BlockSums, scores: &[Self], value: Self, share: &[i64; 4]);
 }
 
 macro_rules! kernel {
@@ -81,11 +78,6 @@ macro_rules! kernel {
             pub(super) fn largest_of_non_negative(row: &[$score], masked: bool) -> Option<$score> {
                 blocks::largest_of_non_negative::<$score, $lanes>(row, masked)
             }
-
-            #[multiversion(targets("x86_64+avx2+fma"))]
-            pub(super) fn add_where_equal(sums: &mut BlockSums, scores: &[$score], value: $score, share: &[i64; 4]) {
-                blocks::add_where_equal(sums, scores, value, share);
-            }
         }
 
         impl Kernel for $score {
@@ -103,10 +95,6 @@ macro_rules! kernel {
 
             fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self> {
                 $score::largest_of_non_negative(row, masked)
-            }
-
-            fn add_where_equal(sums: &mut BlockSums, scores: &[Self], value: Self, share: &[i64; 4]) {
-                $score::add_where_equal(sums, scores, value, share);
             }
 
             $($extra)?
