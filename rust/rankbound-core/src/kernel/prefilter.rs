@@ -4,7 +4,9 @@
 //! last place of the exact value, so it settles nearly every comparison; the few it cannot settle
 //! are made in `f64`, exactly. Where too many are open, the caller transforms the whole row.
 
-use super::blocks::{BLOCK, FOLD, Maxima, larger};
+use multiversion::multiversion;
+
+use super::blocks::{BLOCK, FOLD, Maxima, fold, larger};
 use super::top::{block_of, column, kth_largest, lower_bound, reaching};
 use crate::adjust::Rates;
 
@@ -37,8 +39,6 @@ pub struct Prefiltered {
     /// Columns of the group at the cut.
     pub(crate) members: Vec<u32>,
     maxima: Vec<Maxima<f32>>,
-    /// Values of each lane too close to the truth to call.
-    in_band: Vec<[u32; FOLD]>,
     open: Vec<u32>,
     exact: Vec<f64>,
     ordered: Vec<f64>,
@@ -111,10 +111,10 @@ impl Prefilter {
             return false;
         }
         let value = truth.map_or(0.0, |truth| rates.value(truth as usize, row[truth as usize]));
-        let band = band(value);
-        let above = self.pass(row, band, found);
+        let (low, high) = band(value);
+        let (above, reached) = self.pass(row, (low, high), &mut found.maxima);
         if truth.is_some() {
-            match self.settle(rates, row, value, band, above, found) {
+            match self.settle(rates, row, value, (low, high), (above, reached), found) {
                 Some(counts) => found.truth = counts,
                 None => return false,
             }
@@ -122,38 +122,24 @@ impl Prefilter {
         self.find_top(rates, row, k, found)
     }
 
-    /// Counts what lies above the band, and per lane of each block what lies in it; keeps the
-    /// [`Maxima`] of each block.
-    #[inline(always)]
-    fn pass(&self, row: &[f32], band: (f32, f32), found: &mut Prefiltered) -> u32 {
-        let n_blocks = row.len().div_ceil(BLOCK);
-        found.maxima.resize(n_blocks, [f32::NEG_INFINITY; FOLD]);
-        found.in_band.resize(n_blocks, [0; FOLD]);
-        let mut above = [0_u32; FOLD];
-        let mut note = |weighed: Weighed, maximum: &mut Maxima<f32>, in_band: &mut [u32; FOLD]| {
-            for lane in 0..FOLD {
-                above[lane] = above[lane].wrapping_add(weighed.above[lane]);
-                in_band[lane] = weighed.reached[lane].wrapping_sub(weighed.above[lane]);
-            }
-            *maximum = weighed.largest;
+    /// Counts what lies above the band and what reaches it; keeps the [`Maxima`] of each block.
+    fn pass(&self, row: &[f32], band: (f32, f32), maxima: &mut Vec<Maxima<f32>>) -> (u32, u32) {
+        maxima.resize(row.len().div_ceil(BLOCK), [f32::NEG_INFINITY; FOLD]);
+        let (above, reached) = match &self.offset {
+            None => weigh_scaled(row, &self.slope, band, maxima),
+            Some(offset) => weigh_shifted(row, &self.slope, offset, band, maxima),
         };
-        let blocks = row.chunks_exact(BLOCK).zip(self.slope.chunks_exact(BLOCK));
-        let blocks = blocks.zip(found.maxima.iter_mut().zip(&mut found.in_band));
-        if let Some(offset) = &self.offset {
-            for (((scores, slope), (maximum, in_band)), offset) in blocks.zip(offset.chunks_exact(BLOCK)) {
-                note(weigh(|at| scores[at] * slope[at] + offset[at], band), maximum, in_band);
-            }
-        } else {
-            for ((scores, slope), (maximum, in_band)) in blocks {
-                note(weigh(|at| scores[at] * slope[at], band), maximum, in_band);
-            }
-        }
         let whole = row.len() / BLOCK;
-        if whole < n_blocks {
-            let values = self.approximate(whole, block_of(row, whole));
-            note(weigh(|at| values[at], band), &mut found.maxima[whole], &mut found.in_band[whole]);
+        let rest = &row[whole * BLOCK..];
+        let values = &self.approximate(whole, rest)[..rest.len()];
+        for (at, &value) in values.iter().enumerate() {
+            // The maxima of a block that is not whole begin anew.
+            let lane = &mut maxima[whole][at % FOLD];
+            *lane = if at < FOLD { value } else { larger(*lane, value) };
         }
-        above.into_iter().sum()
+        values.iter().fold((above, reached), |(above, reached), &value| {
+            (above + u32::from(value > band.1), reached + u32::from(value >= band.0))
+        })
     }
 
     /// Places the truth: exactly what the whole transformed row would give.
@@ -163,11 +149,11 @@ impl Prefilter {
         rates: &Rates,
         row: &[f32],
         value: f64,
-        band: (f32, f32),
-        above: u32,
+        (low, high): (f32, f32),
+        (above, reached): (u32, u32),
         found: &mut Prefiltered,
     ) -> Option<(u32, u32)> {
-        let n_open = found.in_band.as_flattened().iter().fold(0_u32, |sum, &count| sum.wrapping_add(count)) as usize;
+        let n_open = (reached - above) as usize;
         if n_open == 1 {
             return Some((above, 1));
         }
@@ -180,9 +166,7 @@ impl Prefilter {
         if n_open > MAX_OPEN {
             return None;
         }
-        let holds = |counts: &[u32; FOLD]| counts.iter().fold(0, |any, &count| any | count) != 0;
-        let blocks = found.in_band.iter().enumerate().filter(|(_, counts)| holds(counts)).map(|(block, _)| block);
-        self.collect(row, band, blocks, &mut found.open);
+        self.collect(row, (low, high), &found.maxima, &mut found.open);
         let exact = found.open.iter().map(|&class| rates.value(class as usize, row[class as usize]));
         let counts = exact.fold((above, 0), |(better, tied), other| {
             (better + u32::from(other > value), tied + u32::from(other == value))
@@ -200,8 +184,7 @@ impl Prefilter {
         if !(bound > 0.0 && bound < f32::INFINITY) || low <= 0.0 {
             return false;
         }
-        let blocks = reaching(&found.maxima, low);
-        if self.collect(row, (low, f32::INFINITY), blocks, &mut found.open) > MAX_OPEN {
+        if self.collect(row, (low, f32::INFINITY), &found.maxima, &mut found.open) > MAX_OPEN {
             return false;
         }
         found.exact.clear();
@@ -217,18 +200,12 @@ impl Prefilter {
         true
     }
 
-    /// Lists the columns of some blocks whose approximate value lies between the limits and returns
-    /// their number; stops once there are more than [`MAX_OPEN`].
+    /// Lists the columns whose approximate value lies between the limits and returns their number;
+    /// stops once there are more than [`MAX_OPEN`].
     #[inline(always)]
-    fn collect(
-        &self,
-        row: &[f32],
-        (low, high): (f32, f32),
-        blocks: impl Iterator<Item = usize>,
-        open: &mut Vec<u32>,
-    ) -> usize {
+    fn collect(&self, row: &[f32], (low, high): (f32, f32), maxima: &[Maxima<f32>], open: &mut Vec<u32>) -> usize {
         open.clear();
-        for block in blocks {
+        for block in reaching(maxima, low) {
             if open.len() > MAX_OPEN {
                 break;
             }
@@ -246,28 +223,48 @@ impl Prefilter {
     }
 }
 
-/// The values of one block, lane by lane: how many lie above a band, how many reach it, and the
-/// largest.
-struct Weighed {
-    above: [u32; FOLD],
-    reached: [u32; FOLD],
-    largest: Maxima<f32>,
+/// Lanes counted side by side.
+const LANES: usize = 16;
+
+macro_rules! weigh {
+    ($(#[$documentation:meta])* $name:ident, $value:expr $(, $term:ident)*) => {
+        $(#[$documentation])*
+        // A function of its own, because compilers make no vectors of this loop inside a large one.
+        #[multiversion(targets("x86_64+avx2+fma"))]
+        fn $name(
+            row: &[f32],
+            $($term: &[f32],)*
+            (low, high): (f32, f32),
+            maxima: &mut [Maxima<f32>],
+        ) -> (u32, u32) {
+            let (mut above, mut reached) = ([0_u32; LANES], [0_u32; LANES]);
+            for (block, maximum) in (0..row.len() / BLOCK).zip(maxima) {
+                let mut largest = [f32::NEG_INFINITY; LANES];
+                for first in (block * BLOCK..(block + 1) * BLOCK).step_by(LANES) {
+                    let scores = &row[first..first + LANES];
+                    $(let $term = &$term[first..first + LANES];)*
+                    for lane in 0..LANES {
+                        let value = ($value)(scores[lane] $(, $term[lane])*);
+                        above[lane] = above[lane].wrapping_add(u32::from(value > high));
+                        reached[lane] = reached[lane].wrapping_add(u32::from(value >= low));
+                        largest[lane] = larger(largest[lane], value);
+                    }
+                }
+                *maximum = fold(&largest);
+            }
+            (above.into_iter().sum(), reached.into_iter().sum())
+        }
+    };
 }
 
-/// Weighs the values of one block against a band.
-#[inline(always)]
-fn weigh(value: impl Fn(usize) -> f32, (low, high): (f32, f32)) -> Weighed {
-    let mut weighed = Weighed { above: [0; FOLD], reached: [0; FOLD], largest: [f32::NEG_INFINITY; FOLD] };
-    for first in (0..BLOCK).step_by(FOLD) {
-        for lane in 0..FOLD {
-            let value = value(first + lane);
-            weighed.above[lane] = weighed.above[lane].wrapping_add(u32::from(value > high));
-            weighed.reached[lane] = weighed.reached[lane].wrapping_add(u32::from(value >= low));
-            weighed.largest[lane] = larger(weighed.largest[lane], value);
-        }
-    }
-    weighed
-}
+weigh!(
+    /// Weighs the whole blocks of a row of products against a band.
+    weigh_scaled, |score: f32, slope: f32| score * slope, slope
+);
+weigh!(
+    /// Weighs the whole blocks of a row of shifted products against a band.
+    weigh_shifted, |score: f32, slope: f32, offset: f32| score * slope + offset, slope, offset
+);
 
 /// Float32 limits between which an approximation says nothing about the side of `value`.
 #[expect(clippy::cast_possible_truncation, reason = "rounded outwards after the cast")]
