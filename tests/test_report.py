@@ -50,6 +50,7 @@ def test_keys_and_counts():
         "n_masked_truth": 0,
         "n_no_truth": 1,
         "rows_hash": "",
+        "weights": None,
         "unit_kind": "group",
     }
     assert list(report["objectives"]) == ["accuracy", "balanced", "coverage"]
@@ -229,7 +230,11 @@ def test_without_training_data():
     assert report["baselines"] == report["uncertainty"]["baselines"] == {}
     assert report["protocol"]["catalogue"]["tail"]["source"] == "evaluation"
     assert report["protocol"]["transform"]["state_fitted_on"] == "evaluation"
-    assert len(report["warnings"]) == 2
+    assert [warning.split(":")[0] for warning in report["warnings"]][1:] == [
+        "tail_hit",
+        "base rates were fitted on the graded labels, in-sample; pass y_train or a state",
+    ]
+    assert report["warnings"][0].startswith("there is no baseline")
     assert "state_hash" in report["protocol"]["transform"]
     plain = accuracy(SCORES, [1, 2, 3, 0])
     assert plain["protocol"]["transform"]["state_hash"] is None

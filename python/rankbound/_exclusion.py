@@ -46,18 +46,34 @@ def as_exclusion(exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64]) 
                 "sparse matrix"
             )
         _check_shape(dense.shape, shape)
-        lists, columns = np.nonzero(dense[rows])
+        lists, columns = np.nonzero(dense if len(rows) == shape[0] else dense[rows])
         counts = np.bincount(lists, minlength=len(rows))
     else:
         _check_shape(exclude.shape, shape)
-        matrix = exclude.tocsr()[rows]
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        matrix.sort_indices()
+        matrix = _checked(exclude)
+        matrix = matrix if len(rows) == shape[0] else matrix[rows]
         columns, counts = matrix.indices, np.diff(matrix.indptr)
     starts = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return (starts, columns.astype(np.uint32)) if len(columns) else None
+
+
+def _checked(exclude: Any) -> Any:
+    """Return a sparse matrix as sorted CSR of true entries, after a look at what scipy takes on trust."""
+    try:
+        # As booleans first: duplicate counts could add up to 0.
+        matrix = exclude.astype(np.bool_)
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+        matrix = matrix.tocsr()
+        matrix.sum_duplicates()
+    except (ValueError, IndexError, TypeError) as error:
+        raise ShapeError(
+            f"exclude is a damaged sparse matrix: {error}; build it anew, e.g. from its coordinates"
+        ) from error
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
 
 
 def _check_shape(given: tuple[int, ...], shape: tuple[int, int]) -> None:

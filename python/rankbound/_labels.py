@@ -186,10 +186,13 @@ def _object_kind(value: Any) -> str:
 def _integral(values: NDArray[Any], missing: NDArray[np.bool_], name: str) -> NDArray[np.int64]:
     """Return floats with integer values as integers; 0 where missing."""
     filled = np.where(missing, 0, values)
-    wrong = ~((np.abs(filled) < 2.0**63) & (filled == np.floor(filled)))
+    wrong = ~((np.abs(filled) < 2.0**53) & (filled == np.floor(filled)))
     if wrong.any():
         row = int(wrong.argmax())
-        raise UnknownLabelError(f"{name} has {filled[row]} at row {row}, which is not an integer")
+        raise UnknownLabelError(
+            f"{name} has {filled[row]} at row {row}, which is no integer below 2^53, where floats are exact; pass an "
+            "integer dtype (pandas: Int64)"
+        )
     return filled.astype(np.int64)
 
 

@@ -255,6 +255,13 @@ def _population_warnings(
         warnings.append("every truth is unseen: check that classes and y_true name the same things")
     if n_masked_truth:
         warnings.append(f"{n_masked_truth} truths are excluded from their own row and count as misses")
+    if uncertainty is not None:
+        in_tail = uncertainty["n_resamples"] * (1 - uncertainty["confidence_level"]) / 2
+        if in_tail < 1:
+            warnings.append(
+                f"{uncertainty['n_resamples']} resamples are too few for these limits: fewer than one is expected "
+                "beyond each; raise n_resamples"
+            )
     for name, of_baseline in (uncertainty or {"baselines": {}})["baselines"].items():
         n_nonzero = of_baseline["difference"][metric]["n_nonzero"]
         if n_nonzero < FEW_UNITS:

@@ -100,5 +100,5 @@ class Report(Struct, frozen=True, forbid_unknown_fields=True):
     primary_score: PrimaryScore
     warnings: list[str]
     protocol: Annotated[
-        dict[str, Any], Meta(description="The conventions behind the numbers; reports are compared by it.")
+        dict[str, Any], Meta(description="The conventions behind the numbers, so that reports can be compared.")
     ]

@@ -27,10 +27,9 @@ def protocol_block(
     baselines: dict[str, Any],
     uncertainty: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the protocol block of a report, with a hash over all of it.
+    """Return the protocol block of a report, with a hash over what makes numbers comparable and one over all of it.
 
-    Two reports whose blocks agree in candidates, truth, ties and metrics may stand side by side; with equal
-    ``rows_hash`` and units they may be compared in pairs.
+    Reports of equal ``semantic_hash`` may stand side by side; with equal ``rows_hash`` they can be paired.
     """
     n_rows, n_classes = matrix.shape
     capped = lists.exclude is not None or bool((n_candidates < n_classes).any())
@@ -41,9 +40,16 @@ def protocol_block(
             "n_classes": n_classes,
             "classes_hash": digest(np.arange(n_classes) if classes is None else as_class_ids(classes, n_classes)),
             "mask_hash": digest(*lists.exclude) if lists.exclude is not None else None,
+            "counts_hash": digest(n_candidates) if capped else None,
             "mask_neg_inf": config.mask_neg_inf,
         },
-        "truth": {"policy": "per_truth", "unseen": config.unseen, "relevance": "binary"},
+        "truth": {
+            "policy": "per_truth",
+            "other_truths": "compete",
+            "unseen": config.unseen,
+            "relevance": "binary",
+            "gain": "binary",
+        },
         "ties": {
             "rule": "expectation",
             "equality": "exact",
@@ -67,7 +73,10 @@ def protocol_block(
             "n_unseen_truth": lists.n_unseen_truth,
             "n_masked_truth": n_masked_truth,
             "n_no_truth": lists.n_no_truth,
-            "rows_hash": digest(lists.rows, lists.truths, lists.units),
+            "rows_hash": digest(
+                *(of for of in (lists.rows, lists.truths, lists.units, lists.served) if of is not None)
+            ),
+            "weights": None,
             "unit_kind": lists.unit,
         },
         "baseline": baselines,
@@ -80,16 +89,30 @@ def protocol_block(
             "confidence_level": config.confidence_level,
             "seed": config.seed,
             "rng": "numpy PCG64",
+            "quantile_rule": "linear between order statistics (type 7)",
+            "kernel": "pairwise sums",
         },
     }
+    semantic = {name: block[name] for name in ("candidates", "truth", "ties", "metrics", "catalogue")}
+    semantic["state_fitted_on"] = transform["state_fitted_on"]
+    return {**block, "semantic_hash": _hash(semantic), "hash": _hash(block)}
+
+
+def _hash(block: dict[str, Any]) -> str:
     canonical = json.dumps(block, sort_keys=True, separators=(",", ":"))
-    return {**block, "hash": blake2b(canonical.encode(), digest_size=16).hexdigest()}
+    return blake2b(canonical.encode(), digest_size=16).hexdigest()
 
 
 def digest(*arrays: NDArray[Any]) -> str:
     """Return a hash of arrays: their dtypes, shapes and values, byte order aside."""
     hasher = blake2b(digest_size=16)
     for array in arrays:
+        if array.dtype.kind in "US":
+            # Text, whatever the width that its longest item asks for.
+            texts = [text.encode() if isinstance(text, str) else text for text in array.tolist()]
+            hasher.update(f"{array.dtype.kind}{array.shape}{list(map(len, texts))}".encode())
+            hasher.update(b"".join(texts))
+            continue
         plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
         hasher.update(f"{plain.dtype.str}{plain.shape}".encode())
         hasher.update(plain.tobytes())

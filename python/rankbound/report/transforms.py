@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._comparability_fit import state_of
-from rankbound._comparability_state import FittedOn
+from rankbound._comparability_state import FittedOn, row_fingerprint
 from rankbound._labels import as_class_ids, label_indices
 from rankbound.comparability import ComparabilityState, objective_alpha, resolve_transform
 from rankbound.errors import EmptyInputError, InvalidTypeError
@@ -48,7 +48,16 @@ def class_frequencies(
         if not isinstance(state, ComparabilityState):
             raise InvalidTypeError(f"state must be a ComparabilityState, got {type(state).__name__}")
         state.check_classes(n_classes, classes)
-        return Frequencies(state=state, fitted_on=state.fitted_on, tail_counts=state.counts, tail_source="state")
+        same_rows = state.row_fingerprint == row_fingerprint(lists.truths)
+        learned_on: FittedOn = "evaluation" if same_rows else state.fitted_on
+        if learned_on == "evaluation":
+            warnings.append("the state was fitted on the graded rows, so the rankings that use it are in-sample")
+        if settings.shrinkage_strength and not state.n_reference:
+            warnings.append(
+                "the state was fitted without scores, so dead classes are unknown and shrinkage may lift all-zero "
+                "columns; fit it with proba"
+            )
+        return Frequencies(state=state, fitted_on=learned_on, tail_counts=state.counts, tail_source="state")
     if floor is None:
         counts, source = np.bincount(graded, minlength=n_classes), "evaluation"
         warnings.append("tail_hit: the tail was found from the graded labels, in-sample; pass y_train or a state")

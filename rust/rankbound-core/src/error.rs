@@ -56,7 +56,10 @@ pub enum Error {
         reason: &'static str,
     },
     /// A value that the fixed-point accumulator cannot hold.
-    #[error("{name} holds {value} at position {position}: values must be finite and below 2^40 in magnitude")]
+    #[error(
+        "{name} holds {value} at position {position}: values must be finite and below 2^40 in magnitude, and their sum \
+         below 2^47; rescale them"
+    )]
     AccumulatorRange {
         /// The argument the value came from.
         name: &'static str,

@@ -12,7 +12,7 @@ type Values<'py> = PyReadonlyArray1<'py, f64>;
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn exact_mean(values: Values<'_>) -> PyResult<f64> {
-    Ok(aggregate::mean(values.as_slice()?))
+    aggregate::mean(values.as_slice()?, "values").map_err(|error| to_py(&error))
 }
 
 /// The sum, rounded once.

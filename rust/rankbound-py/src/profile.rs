@@ -8,7 +8,7 @@ use rankbound_core::profile::{self, Grading, Popularity, Ranker, ScanOptions};
 use rankbound_core::{Error, Result};
 
 use crate::adjust::PyTransform;
-use crate::run::{Progress, run, to_py};
+use crate::run::{Progress, run};
 use crate::scores::{AnyScores, with_any_scores};
 
 /// Fixed scores per segment and class, and the segment of each list.
@@ -79,13 +79,11 @@ pub(crate) fn scan_scores<'py>(
     num_threads: usize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<PyScan> {
-    let models = transforms.iter().map(|transform| Ok(Ranker::Model(transform.inner.clone())));
-    let fixed = popularity.iter().map(|(table, segments)| {
-        let (scores, segments) = (table.as_slice()?, segments.as_array().to_vec());
-        let popularity = Popularity::new(scores, table.as_array().ncols(), k, segments);
-        popularity.map(Ranker::Popularity).map_err(|error| to_py(&error))
-    });
-    let rankers = models.chain(fixed).collect::<PyResult<Vec<_>>>()?;
+    let models: Vec<_> = transforms.iter().map(|transform| transform.inner.clone()).collect();
+    let fixed = popularity
+        .iter()
+        .map(|(table, segments)| Ok((table.as_slice()?, table.as_array().ncols(), segments.as_array().to_vec())));
+    let fixed = fixed.collect::<PyResult<Vec<_>>>()?;
     let (rows, truths) = (slice(&rows)?, slice(&truths)?);
     let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
     let (exclude, exposed) = (exclude.transpose()?, exposed.as_ref().map(slice).transpose()?);
@@ -95,6 +93,11 @@ pub(crate) fn scan_scores<'py>(
         total: rows.len(),
     }, |par| {
         let rows = rows.iter().map(|&row| index(row)).collect::<Result<Vec<_>>>()?;
+        let fixed = fixed.iter().map(|(scores, n_classes, segments)| {
+            Popularity::new(scores, *n_classes, k, segments.clone()).map(Ranker::Popularity)
+        });
+        let models = models.iter().map(|transform| Ok(Ranker::Model(transform.clone())));
+        let rankers = models.chain(fixed).collect::<Result<Vec<_>>>()?;
         let truths: Vec<_> = truths.iter().map(|&truth| u32::try_from(truth).ok()).collect();
         let exclude = exclude
             .map(|(starts, columns)| Exclusion::new(starts, columns, rows.len(), view.ncols()))

@@ -10,7 +10,8 @@ use crate::kernel::{BLOCK, Cut, Kernel, TopK, column};
 type Share = [i64; 4];
 
 /// Rows that may be added before the low limbs hand their carries on: each adds less than 2^50, and
-/// there is room for 2^13 of that. The high limbs, of which a row adds less than 2^36, never fill.
+/// there is room for 2^13 of that. The high limbs, of which a row adds less than 2^36,
+/// have room for 2^27 rows.
 const ROWS_BETWEEN_CARRIES: u32 = 8000;
 
 /// Order-free sums, per class, of the probability of being in the top K of a row.

@@ -59,6 +59,15 @@ impl Fixed {
         }
     }
 
+    /// This sum and another one.
+    ///
+    /// # Errors
+    /// [`Error::AccumulatorRange`] naming the argument and the position, if it leaves the range.
+    pub fn checked_add(self, value: f64, name: &'static str, position: usize) -> Result<Self> {
+        let term = Self::try_from_f64(value, name, position)?;
+        self.0.checked_add(term.0).map(Self).ok_or(Error::AccumulatorRange { name, position, value })
+    }
+
     /// The sum as a double, rounded once to nearest even.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 * (-f64::from(FRACTION_BITS)).exp2()

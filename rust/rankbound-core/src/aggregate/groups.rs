@@ -4,19 +4,24 @@ use super::fixed::Fixed;
 use crate::error::{Error, Result};
 
 /// The mean, rounded once. NaN for no values.
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().map(|&value| Fixed::from_f64(value)).sum::<Fixed>().mean(values.len() as u64)
+///
+/// # Errors
+/// As [`sum`].
+pub fn mean(values: &[f64], name: &'static str) -> Result<f64> {
+    Ok(total(values, name)?.mean(values.len() as u64))
 }
 
 /// The sum, rounded once.
 ///
 /// # Errors
-/// [`Error::AccumulatorRange`] if a value does not fit the accumulator.
+/// [`Error::AccumulatorRange`] if a value or the sum does not fit the accumulator.
 pub fn sum(values: &[f64], name: &'static str) -> Result<f64> {
-    let sum = values.iter().enumerate().try_fold(Fixed::default(), |sum, (position, &value)| {
-        Ok::<_, Error>(sum + Fixed::try_from_f64(value, name, position)?)
-    })?;
-    Ok(sum.to_f64())
+    Ok(total(values, name)?.to_f64())
+}
+
+fn total(values: &[f64], name: &'static str) -> Result<Fixed> {
+    let terms = values.iter().enumerate();
+    terms.fold(Ok(Fixed::default()), |sum, (position, &value)| sum?.checked_add(value, name, position))
 }
 
 /// Sum and number of the values of each group.
@@ -30,18 +35,18 @@ impl GroupSums {
     /// Adds up `values` by the group that `codes` names for each.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths differ or a code names no group.
+    /// [`Error::Shape`] if the lengths differ or a code names no group; [`Error::AccumulatorRange`].
     pub fn new(values: &[f64], codes: &[u32], n_groups: usize) -> Result<Self> {
         if values.len() != codes.len() {
             return Err(Error::Shape(format!("{} values for {} group codes", values.len(), codes.len())));
         }
         let mut groups = Self { sums: vec![Fixed::default(); n_groups], counts: vec![0; n_groups] };
-        for (&value, &code) in values.iter().zip(codes) {
+        for (position, (&value, &code)) in values.iter().zip(codes).enumerate() {
             let code = code as usize;
             if code >= n_groups {
                 return Err(Error::Shape(format!("group code {code} for {n_groups} groups")));
             }
-            groups.sums[code] += Fixed::from_f64(value);
+            groups.sums[code] = groups.sums[code].checked_add(value, "values", position)?;
             groups.counts[code] += 1;
         }
         Ok(groups)
