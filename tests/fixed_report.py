@@ -49,7 +49,7 @@ PAYLOAD = {
     },
     "primary_score": {"metric": "ndcg@10", "value": 0.4375},
     "warnings": ["the class 'caf\u00e9' is rare. " + "A long sentence about it follows here. " * 4],
-    "protocol": {},
+    "protocol": {"truth": {"unseen": "miss"}},
 }
 
 

@@ -11,8 +11,8 @@ from fixed_report import MACRO, MICRO, PAYLOAD, FixedReport, refused, replace_re
 from rankbound import cli
 from rankbound._files import atomic_write
 from rankbound.cli import main
-from rankbound.cli.table import WIDTH, align, format_report
 from rankbound.report.config import RankingConfig
+from rankbound.report.render import WIDTH, align, to_html, to_markdown, to_text
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def files(tmp_path):
 def test_without_output_only_the_table_is_printed(capsys, calls, files, tmp_path):
     assert main(files) == 0
     out, err = capsys.readouterr()
-    assert out == format_report(PAYLOAD) + "\n"
+    assert out == to_text(PAYLOAD) + "\n"
     assert err == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.npy", "y.npy"]
     assert len(calls) == 1
@@ -42,7 +42,7 @@ def test_the_file_is_written_beside_the_table(capsys, files, tmp_path):
     path = tmp_path / "ranking.json"
     path.write_text("an older report")
     assert main([*files, "-o", str(path)]) == 0
-    assert capsys.readouterr().out == f"{format_report(PAYLOAD)}\n\nwritten: {path}\n"
+    assert capsys.readouterr().out == f"{to_text(PAYLOAD)}\n\nwritten: {path}\n"
     assert json.loads(path.read_text())["n_rows"] == 12_345
 
 
@@ -83,11 +83,11 @@ def test_the_demo_says_who_made_the_data_and_where_the_report_goes(capsys, calls
 
 
 def test_the_table_says_what_was_measured():
-    text = format_report(PAYLOAD)
+    text = to_text(PAYLOAD)
     assert max(map(len, text.splitlines())) <= WIDTH
     lines = {" ".join(line.split()) for line in text.splitlines()}
     assert lines >= {
-        "rows 12,345 in 678 units; 9 with an unseen truth, 0 without truth",
+        "rows 12,345 in 678 units; 9 with an unseen truth (miss), 0 without truth",
         "classes 294, cut at k = 10",
         "ties 1.5% of rows tie at the cut; the truth's tie group has 3.50 classes on average",
         "primary ndcg@10 = 0.4375 (accuracy); the orders of ties allow 0.4062 to 0.4688",
@@ -100,23 +100,35 @@ def test_the_table_says_what_was_measured():
     }
 
 
+def test_text_markdown_and_html_have_the_same_cells():
+    for cell in [
+        "9 with an unseen truth (miss)",
+        "accuracy against global_pop, 95% intervals",
+        "0.4375 [0.4000, 0.4750]",
+        "-0.0625 [-0.1000, -0.0250]",
+        "baseline ahead",
+    ]:
+        for page in (to_text(PAYLOAD), to_markdown(PAYLOAD), to_html(PAYLOAD)):
+            assert cell in page
+
+
 def test_the_table_reads_json_too():
-    assert format_report(json.loads(json.dumps(PAYLOAD).replace("NaN", "null"))) == format_report(PAYLOAD)
+    assert to_text(json.loads(json.dumps(PAYLOAD).replace("NaN", "null"))) == to_text(PAYLOAD)
 
 
 def test_the_table_does_without_baselines_and_intervals():
     uncertainty = PAYLOAD["uncertainty"] | {"baselines": {}}
-    alone = format_report(PAYLOAD | {"baselines": {}, "uncertainty": uncertainty, "warnings": []})
+    alone = to_text(PAYLOAD | {"baselines": {}, "uncertainty": uncertainty, "warnings": []})
     assert "global_pop" not in alone
     assert alone.endswith("mrr@10   0.4375 [0.4000, 0.4750]")
-    assert format_report(PAYLOAD | {"uncertainty": None, "warnings": []}).endswith(
+    assert to_text(PAYLOAD | {"uncertainty": None, "warnings": []}).endswith(
         "No intervals: they were turned off, or there is nothing to resample."
     )
 
 
 def test_values_have_columns_of_their_own():
     block = {"micro": MICRO, "macro": MACRO, "value": {"value@10": 1234567.891}}
-    text = format_report(PAYLOAD | {"objectives": {"accuracy": block}})
+    text = to_text(PAYLOAD | {"objectives": {"accuracy": block}})
     assert "1,234,568" in text
     assert align([["a", "b"], ["c", "dd"]]) == "a   b\n-----\nc  dd"
 

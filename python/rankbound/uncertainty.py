@@ -1,6 +1,6 @@
 """Intervals for means over lists and for their differences from baselines, by resampling units."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -129,7 +129,6 @@ def bootstrap_units(
     confidence_level: float,
     seed: int,
     num_threads: int,
-    progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any] | None:
     """Do what :func:`ranking_uncertainty` describes, with checked arguments and numbered units."""
     if n_units < 2 or n_resamples == 0:
@@ -152,7 +151,7 @@ def bootstrap_units(
         n_resamples=n_resamples,
         confidence_level=confidence_level,
         num_threads=num_threads,
-        progress=progress,
+        progress=None,
     )
     estimates = [_core.exact_mean(values) for values in per_list]
     of_series = [

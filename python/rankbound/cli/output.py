@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rankbound._files import check_target
-from rankbound.cli.table import format_report
+from rankbound.report.render import to_text
 
 if TYPE_CHECKING:
     import argparse
@@ -68,7 +68,7 @@ def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> Non
         return
     if output is not None:
         report.to_json(output)
-    _print(format_report(report))
+    _print(to_text(report))
     if output is not None:
         _print(f"\nwritten: {output}")
     elif hint:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(_: argparse.Namespace) -> int:
     """Print the schema."""
-    from rankbound.report.schema import json_schema  # noqa: PLC0415  # other commands do without
+    from rankbound.report.schema import shipped_schema  # noqa: PLC0415  # other commands do without
 
-    print(json.dumps(json_schema(), indent=2))
+    print(shipped_schema(), end="")
     return 0

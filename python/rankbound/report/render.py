@@ -1,24 +1,38 @@
-"""A report as tables: Markdown, HTML, data frames."""
+"""A report for reading, as text, Markdown or HTML of the same cells, and as a data frame."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from importlib.util import find_spec
+from textwrap import fill
 from typing import Any, cast
 
 from rankbound._validation import as_choice
 from rankbound.errors import MissingDependencyError
 
 BACKENDS = ("pandas", "polars", "pyarrow")
+WIDTH = 100
+UNDEFINED = "-"
+NO_INTERVALS = "No intervals: they were turned off, or there is nothing to resample."
 Table = list[list[str]]
+
+
+def to_text(report: Mapping[str, Any]) -> str:
+    """Return a report as plain text of at most 100 columns, without a final newline.
+
+    ASCII, except where a warning quotes a label. The JSON of a report, as ``json.load`` returns it, does as well.
+    """
+    facts = "\n".join(f"{name:<9}{fact}" for name, fact in summary(report).items())
+    comparisons = [f"{title}\n{align(table)}" for title, table in comparison_tables(report)]
+    warnings = [fill(f"Warning: {warning}", width=WIDTH, subsequent_indent="  ") for warning in report["warnings"]]
+    return "\n\n".join([facts, align(metric_table(report)), *(comparisons or [NO_INTERVALS]), *warnings])
 
 
 def to_markdown(report: Mapping[str, Any]) -> str:
     """Return a report as Markdown."""
-    parts = [f"# Ranking report\n\n{summary(report)}", _markdown_table(metric_table(report))]
-    comparison = comparison_table(report)
-    if comparison:
-        parts.append(f"## {interval_title(report)}\n\n{_markdown_table(comparison)}")
+    facts = "\n".join(f"- {name}: {fact}" for name, fact in summary(report).items())
+    parts = ["# Ranking report", facts, _markdown_table(metric_table(report))]
+    parts += [f"## {_cell(title)}\n\n{_markdown_table(table)}" for title, table in comparison_tables(report)]
     if report["warnings"]:
         parts.append("## Warnings\n\n" + "\n".join(f"- {_cell(warning)}" for warning in report["warnings"]))
     return "\n\n".join(parts) + "\n"
@@ -26,13 +40,11 @@ def to_markdown(report: Mapping[str, Any]) -> str:
 
 def to_html(report: Mapping[str, Any]) -> str:
     """Return a report as an HTML fragment for notebooks; all text is escaped."""
-    warnings = "".join(f"<li>{escape(warning)}</li>" for warning in report["warnings"])
-    comparison = comparison_table(report)
-    return (
-        f"<div><p><strong>Ranking report.</strong> {escape(summary(report))}</p>{_html_table(metric_table(report))}"
-        + (f"<p>{escape(interval_title(report))}</p>{_html_table(comparison)}" if comparison else "")
-        + (f"<ul>{warnings}</ul></div>" if warnings else "</div>")
-    )
+    facts = _html_list(f"{name}: {fact}" for name, fact in summary(report).items())
+    comparisons = [f"<p>{escape(title)}</p>{_html_table(table)}" for title, table in comparison_tables(report)]
+    warnings = f"<p>Warnings</p>{_html_list(report['warnings'])}" if report["warnings"] else ""
+    parts = [facts, _html_table(metric_table(report)), *comparisons, warnings]
+    return f"<div><p><strong>Ranking report</strong></p>{''.join(parts)}</div>"
 
 
 def to_frame(report: Mapping[str, Any], backend: str | None) -> Any:
@@ -51,17 +63,24 @@ def to_frame(report: Mapping[str, Any], backend: str | None) -> Any:
     return nw.from_dict(columns, backend=cast("Any", backend)).to_native()
 
 
-def summary(report: Mapping[str, Any]) -> str:
-    """Return the size of the evaluation in one sentence."""
-    counts = [f"{report['n_rows']:,} lists over {report['n_classes']:,} classes, {report['n_units']:,} units"]
+def summary(report: Mapping[str, Any]) -> dict[str, str]:
+    """Return what was measured: a line each on rows, classes, ties and the primary score."""
+    ties, primary = report["ties"], report["primary_score"]
+    unseen = f"{report['n_unseen_truth']:,} with an unseen truth"
     if report["n_unseen_truth"]:
-        counts.append(f"{report['n_unseen_truth']:,} unseen truths ({report['protocol']['truth']['unseen']})")
-    if report["n_no_truth"]:
-        counts.append(f"{report['n_no_truth']:,} rows without truth left out")
-    ties = report["ties"]
-    width = "-" if math.isnan(ties["mean_tie_width"]) else f"{ties['mean_tie_width']:.3g}"
-    counts.append(f"{ties['share_of_rows_tied_at_cut']:.1%} of rows tied at the cut, mean tie width {width}")
-    return "; ".join(counts) + "."
+        unseen += f" ({report['protocol']['truth']['unseen']})"
+    tied, width = number(ties["share_of_rows_tied_at_cut"], style=".1%"), number(ties["mean_tie_width"], style=".2f")
+    score = f"{primary['metric']} = {number(primary['value'])} ({report['primary_objective']})"
+    extremes = ties.get(primary["metric"])
+    if extremes:
+        score += f"; the orders of ties allow {number(extremes['min'])} to {number(extremes['max'])}"
+    return {
+        "rows": f"{report['n_rows']:,} in {report['n_units']:,} units; {unseen}, "
+        f"{report['n_no_truth']:,} without truth",
+        "classes": f"{report['n_classes']:,}, cut at k = {report['k']}",
+        "ties": f"{tied} of rows tie at the cut; the truth's tie group has {width} classes on average",
+        "primary": score,
+    }
 
 
 def rankings(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -71,54 +90,71 @@ def rankings(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def metric_table(report: Mapping[str, Any]) -> Table:
     """Return a table with a row per metric and a column per ranking; the first row is the head."""
-    blocks = rankings(report)
-    first = next(iter(blocks.values()))
-    table = [["metric", *(f"{name}*" if name == report["primary_objective"] else name for name in blocks)]]
-    for family, metrics in first.items():
-        table += [[metric, *(number(block[family][metric]) for block in blocks.values())] for metric in metrics]
-    return table
+    columns = {
+        name: {metric: value for family in families.values() for metric, value in family.items()}
+        for name, families in rankings(report).items()
+    }
+    metrics = dict.fromkeys(metric for values in columns.values() for metric in values)
+    rows = [[metric, *(number(values.get(metric)) for values in columns.values())] for metric in metrics]
+    return [["", *columns], *rows]
 
 
-def comparison_table(report: Mapping[str, Any]) -> Table:
-    """Return a table of intervals, a row per baseline and metric; empty without uncertainty."""
-    uncertainty = report["uncertainty"]
-    if uncertainty is None:
+def comparison_tables(report: Mapping[str, Any]) -> list[tuple[str, Table]]:
+    """Return title and table of the intervals, for each baseline or for the model alone; none without uncertainty."""
+    found, objective = report["uncertainty"], report["primary_objective"]
+    if not found:
         return []
-    model = uncertainty["model"]
-    if not uncertainty["baselines"]:
-        return [["metric", "model"], *([metric, interval(model[metric])] for metric in model)]
-    table = [["metric", "model", "baseline", "difference", "verdict"]]
-    for name, of_baseline in uncertainty["baselines"].items():
-        table += [
+    about = (
+        f"{100 * found['confidence_level']:g}% intervals from {found['n_resamples']:,} resamples of "
+        f"{found['n_units']:,} {found['unit']}s"
+    )
+    model = found["model"]
+    if not found["baselines"]:
+        rows = [[metric, interval(of_model)] for metric, of_model in model.items()]
+        return [(f"{objective}, {about}", [["", objective], *rows])]
+    tables = []
+    for name, baseline in found["baselines"].items():
+        rows = [
             [
                 metric,
                 interval(model[metric]),
-                f"{name} {interval(of_baseline['metrics'][metric])}",
-                interval(difference),
-                difference["verdict"],
+                number(baseline["metrics"][metric]["estimate"]),
+                interval(difference, sign="+"),
+                difference["verdict"].replace("_", " "),
             ]
-            for metric, difference in of_baseline["difference"].items()
+            for metric, difference in baseline["difference"].items()
         ]
-    return table
+        tables.append((f"{objective} against {name}, {about}", [["", objective, name, "difference", "verdict"], *rows]))
+    return tables
 
 
-def interval_title(report: Mapping[str, Any]) -> str:
-    """Return what the intervals are."""
-    found = report["uncertainty"]
-    return (
-        f"{report['primary_objective']}: {found['confidence_level']:.0%} intervals, {found['n_resamples']:,} resamples "
-        f"of {found['n_units']:,} units ({found['unit']})"
-    )
+def number(value: float | None, *, sign: str = "", style: str = ".4f") -> str:
+    """Return a number in its style; large ones, such as revenues, without; a dash where it is undefined."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return f"{value:{sign}{style}}" if abs(value) < 1000 else f"{value:{sign},.0f}"
 
 
-def number(value: float) -> str:
-    """Return a metric for reading; a dash where it is undefined."""
-    return "-" if math.isnan(value) else f"{value:.4f}" if abs(value) < 1e4 else f"{value:.6g}"
-
-
-def interval(found: Mapping[str, float]) -> str:
+def interval(found: Mapping[str, float | None], *, sign: str = "") -> str:
     """Return an estimate with its limits."""
-    return f"{number(found['estimate'])} [{number(found['ci_low'])}, {number(found['ci_high'])}]"
+    estimate, low, high = (number(found[name], sign=sign) for name in ("estimate", "ci_low", "ci_high"))
+    return f"{estimate} [{low}, {high}]"
+
+
+def align(table: Table) -> str:
+    """Return a table as text: the first column to the left, the others to the right, a rule below the head.
+
+    Examples
+    --------
+    >>> from rankbound.report.render import align
+    >>> print(align([["", "model"], ["ndcg@10", "0.5"]]))
+             model
+    --------------
+    ndcg@10    0.5
+    """
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    head, *rows = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in table]
+    return "\n".join([head, "-" * len(head), *rows])
 
 
 def _long_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float, float, float]]:
@@ -140,6 +176,10 @@ def _markdown_table(table: Table) -> str:
     head, *rows = [[_cell(text) for text in row] for row in table]
     rule = ["---", *("---:" for _ in head[1:])]
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
+
+
+def _html_list(items: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>"
 
 
 def _html_table(table: Table) -> str:
