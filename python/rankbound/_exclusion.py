@@ -61,11 +61,11 @@ def as_exclusion(exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64]) 
 def _checked(exclude: Any) -> Any:
     """Return a sparse matrix as sorted CSR of true entries, after a look at what scipy takes on trust."""
     try:
-        # As booleans first: duplicate counts could add up to 0.
-        matrix = exclude.astype(np.bool_)
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-        matrix = matrix.tocsr()
+        if hasattr(exclude, "check_format"):
+            exclude.check_format(full_check=True)
+        # As booleans, entry by entry: duplicate counts could add up to 0.
+        matrix = exclude.tocoo()
+        matrix = type(matrix)((matrix.data != 0, (matrix.row, matrix.col)), shape=matrix.shape).tocsr()
         matrix.sum_duplicates()
     except (ValueError, IndexError, TypeError) as error:
         raise ShapeError(
