@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +49,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : str or path-like
-        The exact name to write; no suffix is added. An existing file is replaced.
+        The exact name to write; no suffix is added. An existing file is replaced and keeps its mode; to a pipe or a
+        device the bytes go directly.
 
     Yields
     ------
@@ -61,6 +63,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         If the folder does not exist, ``path`` is a folder, or the folder cannot be written to.
     """
     target = check_target(path)
+    if target.exists() and not target.is_file():
+        # A pipe or a device has no contents to protect, and must not become a file.
+        with target.open("wb") as device:
+            yield device
+        return
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         handle = temporary.open("xb")
@@ -71,6 +78,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)

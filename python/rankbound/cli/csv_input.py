@@ -37,8 +37,8 @@ def read_matrix(path: str, name: str) -> tuple[NDArray[np.float64], NDArray[Any]
     matrix : ndarray of shape (n_rows, n_columns)
         The numbers.
     names : ndarray of shape (n_columns,) or None
-        The first line, unless it holds numbers. A first line of ``0,1,2,...`` holds names if the next one has a
-        fraction: so do data frames write columns that were not named.
+        The first line, unless it holds numbers. A first line of distinct integers holds names if the next one
+        has a fraction: so do data frames write columns that are numbered.
 
     Raises
     ------
@@ -157,8 +157,9 @@ def _read(path: str, name: str) -> Iterator[tuple[int, list[str]]]:
 def _is_header(first: list[str], second: list[str]) -> bool:
     if not all(map(_is_number, first)):
         return True
-    numbered = first == [str(place) for place in range(len(first))]
-    return numbered and not all(map(_INTEGER.fullmatch, second))
+    # Ids of columns above scores: distinct integers above something else.
+    ids = all(cell.strip().isdigit() for cell in first) and len(set(first)) == len(first)
+    return ids and bool(second) and not all(map(_INTEGER.fullmatch, second))
 
 
 def _is_label_header(cells: list[str], name: str, *, numeric: bool) -> bool:

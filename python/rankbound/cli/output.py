@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbound._files import check_target
+from rankbound.errors import FileFormatError
 from rankbound.report.render import to_text
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from rankbound import RankingReport
 
@@ -29,21 +32,27 @@ def add_output_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def check_output(output: str | None) -> None:
-    """Refuse a file that cannot be written, before the work.
+def check_output(output: str | None, inputs: Iterable[str | None] = ()) -> None:
+    """Refuse a file that cannot be written, or that is read, before the work.
 
     Parameters
     ----------
     output : str or None
         The value of ``-o``.
+    inputs : iterable of str or None, default ()
+        The files that are read.
 
     Raises
     ------
     FileFormatError
-        If its folder does not exist or is read-only, or it is a folder itself.
+        If its folder does not exist or is read-only, it is a folder itself, or one of the inputs.
     """
-    if output not in {None, STANDARD_OUTPUT}:
-        check_target(str(output))
+    if output is None or output == STANDARD_OUTPUT:
+        return
+    target = check_target(output)
+    for path in inputs:
+        if path is not None and target.is_file() and Path(path).exists() and target.samefile(path):
+            raise FileFormatError(f"-o {output!r} is the file that is read as {path!r}: give the report another name")
 
 
 def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> None:

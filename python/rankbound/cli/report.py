@@ -64,7 +64,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Build the report and deliver it."""
-    check_output(args.output)
+    files = ("scores", "truth", "exclude", "state", "config", *(name for name, *_ in _VECTORS))
+    check_output(args.output, (getattr(args, name) for name in files))
     config = read_config(args)
     scores, inputs = _load(args)
 
