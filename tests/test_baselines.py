@@ -123,10 +123,20 @@ def test_uniform_random_by_default_at_10():
     assert list(UniformRandomBaseline(20).expected()) == ["hit@10", "mrr@10", "ndcg@10"]
 
 
-@pytest.mark.parametrize("n_classes", [0, -1, 2.0, True, "3"])
+@pytest.mark.parametrize("n_classes", [0, -1, 2.0, True, "3", 2**32, 2**33, 2**70])
 def test_refused_numbers_of_classes(n_classes):
     with pytest.raises(RankboundError, match="n_classes must be"):
         UniformRandomBaseline(n_classes)
+    with pytest.raises(RankboundError, match="n_classes must be"):
+        GlobalPopularityBaseline.fit([0, 1], n_classes=n_classes)
+    with pytest.raises(RankboundError, match="n_classes must be"):
+        SegmentPopularityBaseline.fit([0, 1], ["s", "s"], n_classes=n_classes)
+
+
+def test_numbers_of_classes_up_to_32_bits():
+    assert UniformRandomBaseline(2**32 - 1).expected(1)["hit@1"] == 1 / (2**32 - 1)
+    assert type(UniformRandomBaseline(np.int64(3)).n_classes) is int
+    assert GlobalPopularityBaseline.fit([0, 1], n_classes=np.int8(2)).popularity.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("k", [0, 2.0, False])

@@ -194,6 +194,22 @@ def test_foreign_files_are_refused(tmp_path, state):
         ComparabilityState.load(path)
 
 
+@pytest.mark.parametrize("header", [b"{'descr': (", b"{", b"", b"\xff", b"(" * 500])
+def test_malformed_array_headers_are_refused(tmp_path, state, header):
+    path = tmp_path / "state.npz"
+    state.save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    for version in (b"\x01\x00", b"\x02\x00"):
+        length = len(header).to_bytes(2 * version[0], "little")
+        parts["counts.npy"] = b"\x93NUMPY" + version + length + header
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in parts.items():
+                archive.writestr(name, content)
+        with pytest.raises(FileFormatError, match=r"state\.npz' is no comparability state, or damaged"):
+            ComparabilityState.load(path)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

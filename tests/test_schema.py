@@ -142,6 +142,8 @@ def test_edited_reports_are_refused_by_types_and_schema(path, value):
         (b"", "the document is not JSON"),
         (b"{", "the document is not JSON"),
         ("{]", "the document is not JSON"),
+        (b'{"a":' * 100_000, "the document is not a ranking report: it is nested too deeply"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"\xff\xfe", "the document is not JSON"),
         (b"[]", "the document is not a ranking report: it has no schema_version"),
         (b"3", "no schema_version"),

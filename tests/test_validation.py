@@ -10,10 +10,19 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from rankbound import _core
+from rankbound import (
+    _core,
+    build_ranking_report,
+    fit_comparability,
+    rank_bounds_of_truth,
+    rank_of_truth,
+    top_k,
+    transform_for_objective,
+)
 from rankbound._files import atomic_write
 from rankbound._labels import as_class_ids, label_indices
 from rankbound._validation import (
+    as_flag,
     as_float_scores,
     as_integer,
     as_non_negative,
@@ -310,3 +319,31 @@ def test_imports_stay_light():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+FLAGGED = {
+    "fit_comparability": lambda **flag: fit_comparability([0, 1, 1], SCORES, **flag),
+    "transform_for_objective": lambda **flag: transform_for_objective(SCORES, **flag),
+    "rank_of_truth": lambda **flag: rank_of_truth(SCORES, [0, 1, 1], **flag),
+    "rank_bounds_of_truth": lambda **flag: rank_bounds_of_truth(SCORES, [0, 1, 1], **flag),
+    "top_k": lambda **flag: top_k(SCORES, 1, **flag),
+    "build_ranking_report": lambda **flag: build_ranking_report(SCORES, [0, 1, 1], n_resamples=0, **flag),
+}
+FLAGS = [(name, "mask_neg_inf") for name in FLAGGED] + [
+    ("fit_comparability", "percentile"),
+    ("transform_for_objective", "percentile"),
+    ("build_ranking_report", "eval_all_objectives"),
+]
+
+
+@pytest.mark.parametrize(("function", "name"), FLAGS)
+@pytest.mark.parametrize("value", ["yes", "no", "", 1, 0, None, np.array([True])])
+def test_flags_are_booleans(function, name, value):
+    with pytest.raises(InvalidTypeError, match=f"{name} must be True or False, got "):
+        FLAGGED[function](**{name: value})
+
+
+@pytest.mark.parametrize(("function", "name"), FLAGS)
+def test_numpy_booleans_are_flags(function, name):
+    FLAGGED[function](**{name: np.False_})
+    assert as_flag(np.True_, name=name) is True

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._comparability_state import ComparabilityState, FittedOn, PercentileKnots, row_fingerprint
 from rankbound._labels import NO_TRUTH, UNSEEN, as_class_ids, label_indices
-from rankbound._validation import as_float_scores, as_integer, as_score_matrix, resolve_num_threads
+from rankbound._validation import as_flag, as_float_scores, as_integer, as_score_matrix, resolve_num_threads
 from rankbound.errors import EmptyInputError, InvalidParameterError, ShapeError, UnknownLabelError
 
 
@@ -75,6 +75,8 @@ def fit_comparability(
     >>> state.n_floored, state.fitted_on
     (1, 'labels_only')
     """
+    percentile = as_flag(percentile, name="percentile")
+    mask_neg_inf = as_flag(mask_neg_inf, name="mask_neg_inf")
     matrix = None if proba is None else as_score_matrix(proba)
     if n_classes is not None and (n_classes := as_integer(n_classes, name="n_classes")) < 1:
         raise InvalidParameterError(f"n_classes must be at least 1, got {n_classes}")

@@ -2,8 +2,6 @@
 
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
@@ -14,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import atomic_write
+from rankbound._files import UNREADABLE, atomic_write
 from rankbound._labels import as_class_ids, show
 from rankbound._validation import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, RankboundError, ShapeError, StateError
@@ -234,7 +232,7 @@ class ComparabilityState:
                 raise ValueError("another format")
         except FileNotFoundError as error:
             raise FileFormatError(f"there is no file {name!r}; write it with state.save(path)") from error
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise FileFormatError(
                 f"{name!r} is no comparability state, or damaged ({error}); write it again with state.save(path)"
             ) from error
@@ -247,29 +245,13 @@ class ComparabilityState:
             fingerprint = metadata.pop("fingerprint")
             knots = {key: stored.pop(f"knots_{key}") for key in _KNOT_NAMES} if "knots_values" in stored else None
             state = cls(**metadata, **stored, knots=PercentileKnots(**knots) if knots else None)
-        except (RankboundError, *_UNREADABLE) as error:
+        except (RankboundError, *UNREADABLE) as error:
             raise FileFormatError(f"{name!r} is damaged ({error}); fit and save the state again") from error
         if state.fingerprint != fingerprint:
             raise FileFormatError(f"{name!r} was changed after it was saved; fit and save the state again")
         return state
 
 
-# All that zip files, array headers and JSON of the wrong kind raise.
-_UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    OverflowError,
-    MemoryError,
-    NotImplementedError,
-    RuntimeError,
-    SyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 _KNOT_NAMES = tuple(item.name for item in fields(PercentileKnots))
 
 

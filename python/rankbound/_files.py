@@ -1,14 +1,38 @@
-"""Files that are either complete or not there."""
+"""Files that are either complete or not there, and what reading a damaged one raises."""
 
 import os
 import secrets
 import shutil
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from rankbound.errors import FileFormatError
+
+# All that zip files, array headers, sparse parts and JSON of the wrong kind raise.
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    SyntaxError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

@@ -280,6 +280,31 @@ def as_integer(value: Any, *, name: str) -> int:
     raise InvalidTypeError(f"{name} must be an integer, got {value!r}")
 
 
+def as_flag(value: Any, *, name: str) -> bool:
+    """Return an option that is on or off; only booleans are taken, since ``"no"`` would be true.
+
+    Parameters
+    ----------
+    value : bool
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    bool
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not a boolean.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise InvalidTypeError(f"{name} must be True or False, got {value!r}")
+
+
 def as_cut_off(k: Any, *, name: str = "k") -> int:
     """Return a cut-off: an integer of at least 1, which may exceed the number of classes.
 

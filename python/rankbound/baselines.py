@@ -13,6 +13,9 @@ from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidType
 
 __all__ = ["GlobalPopularityBaseline", "SegmentPopularityBaseline", "UniformRandomBaseline"]
 
+# The core counts candidates in 32 bits.
+_MAX_CLASSES = 2**32 - 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalPopularityBaseline:
@@ -52,7 +55,9 @@ class GlobalPopularityBaseline:
         EmptyInputError
             If no label can be counted.
         UnknownLabelError, InvalidTypeError, ShapeError
-            For labels that cannot be read as columns.
+            For labels that cannot be read as columns, and a number of columns that is no integer.
+        InvalidParameterError
+            For a number of columns out of range, or an unknown one.
 
         Examples
         --------
@@ -60,6 +65,7 @@ class GlobalPopularityBaseline:
         >>> GlobalPopularityBaseline.fit([0, 0, 2], n_classes=3).popularity
         array([2., 0., 1.])
         """
+        n_classes = None if n_classes is None else _as_class_count(n_classes)
         indices = label_indices(y_train, classes, n_classes, name="y_train")
         size = len(as_vector(classes, name="classes")) if n_classes is None else n_classes
         if not (indices >= 0).any():
@@ -156,6 +162,7 @@ class SegmentPopularityBaseline:
         array([[0., 1.],
                [1., 2.]])
         """
+        n_classes = None if n_classes is None else _as_class_count(n_classes)
         overall = GlobalPopularityBaseline.fit(y_train, classes=classes, n_classes=n_classes).popularity
         indices = label_indices(y_train, classes, n_classes, name="y_train")
         values = _complete(train_segments, "train_segments")
@@ -219,15 +226,14 @@ class UniformRandomBaseline:
     Attributes
     ----------
     n_classes : int
-        Number of candidates, at least 1.
+        Number of candidates, from 1 to 2^32 - 1.
     """
 
     n_classes: int
 
     def __post_init__(self) -> None:
-        """Check the number of classes."""
-        if as_integer(self.n_classes, name="n_classes") < 1:
-            raise InvalidParameterError(f"n_classes must be at least 1, got {self.n_classes}")
+        """Check the number of classes, and keep it as ``int``."""
+        object.__setattr__(self, "n_classes", _as_class_count(self.n_classes))
 
     def expected(self, k: int = 10) -> dict[str, float]:
         """Return the expected metrics of a list with one truth.
@@ -302,6 +308,14 @@ def as_class_vector(values: Any, n_classes: int, *, name: str, minimum: float | 
         limits = "finite, below 2^40" + ("" if minimum is None else f" and at least {minimum:g}")
         raise InvalidParameterError(f"{name} has {array[at]} for class {at}; it must be {limits}")
     return numbers
+
+
+def _as_class_count(value: Any) -> int:
+    number = as_integer(value, name="n_classes")
+    if not 1 <= number <= _MAX_CLASSES:
+        limit = "at least 1" if number < 1 else "below 2^32"
+        raise InvalidParameterError(f"n_classes must be {limit}, got {number}")
+    return number
 
 
 def _complete(labels: Any, name: str) -> NDArray[Any]:

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._comparability_fit import fit_comparability
 from rankbound._comparability_state import ComparabilityState, PercentileKnots, percentile_transform
-from rankbound._validation import as_float_scores, as_non_negative, as_score_matrix, check_finite, resolve_num_threads
+from rankbound._validation import (
+    as_flag,
+    as_float_scores,
+    as_non_negative,
+    as_score_matrix,
+    check_finite,
+    resolve_num_threads,
+)
 from rankbound.errors import InvalidParameterError, StateError
 
 __all__ = [
@@ -103,6 +110,7 @@ def transform_for_objective(
     >>> transform_for_objective([[0.4, 0.1, 0.3, 0.0]], "coverage", state=state).round(4)
     array([[ 1.3333, 10.    ,  1.5   ,  0.    ]])
     """
+    mask_neg_inf = as_flag(mask_neg_inf, name="mask_neg_inf")
     matrix = as_score_matrix(proba)
     transform = resolve_transform(
         matrix.shape[1],
@@ -110,7 +118,7 @@ def transform_for_objective(
         state=state,
         popularity_discount=popularity_discount,
         shrinkage_strength=shrinkage_strength,
-        percentile=percentile,
+        percentile=as_flag(percentile, name="percentile"),
         classes=classes,
     )
     if transform is None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._exclusion import Exclusion, as_exclusion
 from rankbound._labels import NO_TRUTH, as_class_ids, label_indices
-from rankbound._validation import as_cut_off, as_score_matrix, resolve_num_threads
+from rankbound._validation import as_cut_off, as_flag, as_score_matrix, resolve_num_threads
 from rankbound.errors import ShapeError
 
 __all__ = ["rank_bounds_of_truth", "rank_of_truth", "top_k"]
@@ -151,7 +151,7 @@ def top_k(
         matrix,
         k=cut,
         exclude=_exclusion(exclude, matrix),
-        mask_neg_inf=mask_neg_inf,
+        mask_neg_inf=as_flag(mask_neg_inf, name="mask_neg_inf"),
         num_threads=resolve_num_threads(num_threads),
     )
     picks = columns.reshape(n_rows, cut)
@@ -182,7 +182,7 @@ def _placements(
         [],
         k=1,
         exclude=_exclusion(exclude, matrix),
-        mask_neg_inf=mask_neg_inf,
+        mask_neg_inf=as_flag(mask_neg_inf, name="mask_neg_inf"),
         exposed=np.zeros(n_rows, dtype=np.bool_),
         num_threads=resolve_num_threads(num_threads),
         progress=None,

@@ -6,16 +6,13 @@ columns.
 
 from __future__ import annotations
 
-import struct
-import tokenize
-import zipfile
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankbound._files import UNREADABLE
 from rankbound.cli import csv_input
 from rankbound.cli.input_errors import choose, fail, flag
 from rankbound.errors import MissingDependencyError, RankboundError, ShapeError, UnknownLabelError
@@ -28,25 +25,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".npy", ".npz", ".parquet", ".csv")
 _MAGIC = {".npy": b"\x93NUMPY", ".npz": b"PK", ".parquet": b"PAR1"}
-# All that zip files, array headers and sparse parts of the wrong kind raise.
-_UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    AttributeError,
-    OverflowError,
-    MemoryError,
-    NotImplementedError,
-    RuntimeError,
-    SyntaxError,
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def load_matrix(path: str, name: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -203,7 +181,7 @@ def _reading(path: str, name: str) -> Iterator[None]:
         yield
     except RankboundError:
         raise
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         message = str(error)
         if "allow_pickle" in message or "Python objects" in message:
             raise fail(

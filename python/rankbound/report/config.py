@@ -14,6 +14,7 @@ from rankbound._validation import (
     as_choice,
     as_count,
     as_cut_off,
+    as_flag,
     as_level,
     as_non_negative,
     as_resamples,
@@ -109,8 +110,7 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             force(self, "objectives", _objectives(self.objectives, "objectives"))
         force(self, "percentile_objectives", _objectives(self.percentile_objectives, "percentile_objectives"))
         for name in ("eval_all_objectives", "mask_neg_inf"):
-            if not isinstance(getattr(self, name), bool):
-                raise InvalidTypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+            force(self, name, as_flag(getattr(self, name), name=name))
         force(self, "n_resamples", as_resamples(self.n_resamples))
         force(self, "seed", as_count(self.seed, name="seed"))
         for name in ("shrinkage_strength", "tail_mass"):

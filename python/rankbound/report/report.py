@@ -115,6 +115,8 @@ class RankingReport(Mapping[str, Any]):
             document = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ReportError(f"{name} is not JSON: {error}") from error
+        except RecursionError as error:
+            raise ReportError(f"{name} is not a ranking report: it is nested too deeply") from error
         if not isinstance(document, dict) or "schema_version" not in document:
             raise ReportError(f"{name} is not a ranking report: it has no schema_version")
         if document["schema_version"] != SCHEMA_VERSION:
