@@ -1,11 +1,18 @@
 """What a careless or hostile caller may hand over must end in one clear refusal, or in a warning."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 from rankbound import build_ranking_report, fit_comparability, rank_of_truth, ranking_uncertainty
-from rankbound.errors import InvalidParameterError, ShapeError, UnknownLabelError
+from rankbound.errors import (
+    InvalidParameterError,
+    InvalidTypeError,
+    NonFiniteScoreError,
+    ShapeError,
+    UnknownLabelError,
+)
 
 SCORES = np.array([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6], [0.4, 0.4, 0.2]])
 TRUTHS = [0, 1, 2, 0]
@@ -85,3 +92,15 @@ def test_the_protocol_hash_sees_masks():
         for scores in (SCORES, masked)
     )
     assert plain["semantic_hash"] != with_mask["semantic_hash"]
+
+
+def test_nullable_frames_are_read_exactly_or_refused():
+    frame = pd.DataFrame(SCORES)
+    assert build_ranking_report(frame.convert_dtypes(), TRUTHS) == build_ranking_report(SCORES, TRUTHS)
+    frame = frame.convert_dtypes()
+    frame.iloc[1, 2] = pd.NA
+    with pytest.raises(NonFiniteScoreError, match="NaN at row 1, column 2"):
+        build_ranking_report(frame, TRUTHS)
+    large = pd.DataFrame({"a": [2**53 + 1], "b": [2**53]}, dtype="Int64")
+    with pytest.raises(InvalidTypeError, match="proba has dtype object"):
+        rank_of_truth(large, [0])

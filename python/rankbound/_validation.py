@@ -77,7 +77,15 @@ def _to_numpy(value: Any) -> NDArray[Any]:
         value = value.cpu() if hasattr(value, "cpu") else value
         value = value.float() if "bfloat16" in str(getattr(value, "dtype", "")) else value
     if hasattr(value, "to_numpy"):
-        return np.asarray(value.to_numpy())
+        array = np.asarray(value.to_numpy())
+        if array.dtype.kind == "O" and array.ndim == 2:
+            # A frame of nullable columns, each of which is numeric: missing values become NaN, to be refused in place.
+            try:
+                floats = np.asarray(value.to_numpy(dtype=np.float64, na_value=np.nan))
+            except (TypeError, ValueError):
+                return array
+            return array if (np.abs(floats) > MAX_EXACT_INTEGER).any() else floats
+        return array
     if isinstance(value, (list, tuple, range)) or hasattr(value, "__array__"):
         return np.asarray(value)
     if hasattr(value, "__dlpack__"):
