@@ -16,14 +16,9 @@ from typing import Any
 
 import numpy as np
 
-TARGET = Path(__file__).resolve().parent.parent / "python" / "rankbound" / "data" / "msweb.npz"
+from rankbound.demo import ATTRIBUTION
 
-# The licence asks that a copy name creators, source and licence; inside the file, it travels with the file.
-ATTRIBUTION = (
-    "Anonymous Microsoft Web Data (1998) by Jack S. Breese, David Heckerman and Carl Kadie, UCI Machine Learning "
-    "Repository, https://doi.org/10.24432/C5VS3Q, CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/); "
-    "packed into arrays, nothing removed or added."
-)
+TARGET = Path(__file__).resolve().parent.parent / "python" / "rankbound" / "data" / "msweb.npz"
 
 
 def read_source(path: Path) -> tuple[dict[int, tuple[str, str]], dict[int, list[int]]]:

@@ -2,6 +2,8 @@
 
 from dataclasses import fields
 from importlib.resources import files
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -51,6 +53,11 @@ def test_attribution_travels_with_the_data():
         assert str(archive["attribution"]) == ATTRIBUTION
     for part in ["Jack S. Breese", "David Heckerman", "Carl Kadie", "10.24432/C5VS3Q", "CC BY 4.0"]:
         assert part in ATTRIBUTION
+
+
+def test_the_packing_script_writes_the_attribution_of_the_package():
+    script = Path(__file__).resolve().parent.parent / "scripts" / "pack_msweb.py"
+    assert run_path(str(script))["ATTRIBUTION"] is ATTRIBUTION
 
 
 def test_one_visit_of_each_user_is_hidden_and_the_others_are_excluded(data, case):

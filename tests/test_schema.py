@@ -154,6 +154,25 @@ def test_edited_reports_are_refused_by_types_and_schema(path, value):
         (json.dumps(changed("objective_alpha/accuracy", KeyError)), "no block for its primary_objective 'accuracy'"),
         (json.dumps(changed("primary_score/value", 0.99)), "a primary_score that its block 'accuracy' does not hold"),
         (json.dumps(changed("primary_score/metric", "ndcg@9")), "a primary_score that its block 'accuracy'"),
+        (json.dumps(changed("k", 5)), "a primary_score of 'ndcg@2', but its options say 'ndcg@5'"),
+        (json.dumps(changed("primary_metric", "hit")), "a primary_score of 'ndcg@2', but its options say 'hit@2'"),
+        (
+            json.dumps(changed("objectives/coverage/micro/hit@1", KeyError)),
+            "lacks 'hit@1' at objectives/coverage/micro",
+        ),
+        (json.dumps(changed("objectives/balanced/macro/more", 1)), "has 'more' at objectives/balanced/macro"),
+        (json.dumps(changed("baselines/global_pop/micro/mrr@2", KeyError)), "lacks 'mrr@2' at baselines/global_pop/mi"),
+        (json.dumps(changed("chance/macro/catalog_coverage", KeyError)), "lacks 'catalog_coverage' at chance/macro"),
+        (json.dumps(changed("ties/mean_tie_width", KeyError)), "lacks 'mean_tie_width' at ties"),
+        (json.dumps(changed("ties/share_of_rows_tied_at_cut", KeyError)), "lacks 'share_of_rows_tied_at_cut' at ties"),
+        (json.dumps(changed("ties/hit@1", KeyError)), "lacks 'hit@1' at ties"),
+        (json.dumps(changed("ties/hit@9", 0.5)), "has 'hit@9' at ties"),
+        (json.dumps(changed("ties/hit@1", 0.5)), "has 0.5 at ties/hit@1, which must be a spread"),
+        (
+            json.dumps(changed("ties/mean_tie_width", {"min": 1, "max": 1, "sd": 0})),
+            "ties/mean_tie_width, which must be",
+        ),
+        (json.dumps(changed("n_units", 13)), "13 n_units, more than its 12 n_rows"),
     ],
 )
 def test_what_is_no_report_is_refused(source, words, tmp_path):
@@ -184,6 +203,17 @@ def test_payloads_are_checked():
         RankingReport({"k": 3})
     payload = copy.deepcopy(dict(REPORTS["plain"]))
     assert RankingReport(payload) == REPORTS["plain"]
+    with pytest.raises(ReportError, match="13 n_units, more than its 12 n_rows"):
+        RankingReport(payload | {"n_units": 13})
+
+
+def test_parsed_json_is_a_payload(report):
+    text = report.to_json()
+    parsed = RankingReport(json.loads(text))
+    assert parsed == RankingReport.from_json(text) == report
+    assert repr(dict(parsed)) == repr(dict(report))
+    assert parsed.to_markdown() == report.to_markdown()
+    assert parsed.to_frame("polars").equals(report.to_frame("polars"), null_equal=True)
 
 
 # Tables

@@ -34,6 +34,7 @@ from rankbound.errors import (
     DuplicateItemError,
     EmptyInputError,
     FileFormatError,
+    InvalidKError,
     InvalidParameterError,
     InvalidTypeError,
     NonFiniteScoreError,
@@ -347,3 +348,11 @@ def test_flags_are_booleans(function, name, value):
 def test_numpy_booleans_are_flags(function, name):
     FLAGGED[function](**{name: np.False_})
     assert as_flag(np.True_, name=name) is True
+
+
+@pytest.mark.parametrize("k", [0, 2.0, "3", 2**31])
+def test_a_wrong_cut_off_is_also_a_type_error(k):
+    with pytest.raises(InvalidKError) as refused:
+        top_k(SCORES, k)
+    assert isinstance(refused.value, TypeError)
+    assert isinstance(refused.value, ValueError)

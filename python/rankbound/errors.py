@@ -1,7 +1,7 @@
 """What rankbound refuses: one class per kind of mistake, each a ``ValueError``.
 
-Where a type is wrong it is a ``TypeError`` as well. Every message names the argument, the place and the value, and
-says what to do.
+Where a type is wrong it is a ``TypeError`` as well; so is every :class:`InvalidKError`, whether the type or the value
+of the cut-off is wrong. Every message names the argument, the place and the value, and says what to do.
 """
 
 
@@ -18,7 +18,7 @@ class InvalidParameterError(RankboundError):
 
 
 class InvalidKError(InvalidParameterError, TypeError):
-    """A cut-off is not an integer of at least 1."""
+    """A cut-off is not an integer, or out of range: also a ``TypeError``, in both cases."""
 
 
 class ShapeError(RankboundError):

@@ -1,7 +1,7 @@
 """A report as users hold it: a mapping over the payload, with its file format."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,25 @@ from rankbound.report.model import SCHEMA_VERSION, Report
 
 # Where a null stands for an undefined number, NaN in Python.
 _NUMERIC = ("objectives", "ties", "baselines", "chance", "uncertainty", "primary_score")
+# Entries of `ties` beside the spread of each micro metric.
+_TIE_NUMBERS = ("share_of_rows_tied_at_cut", "mean_tie_width")
 
 
 class RankingReport(Mapping[str, Any]):
     """The result of :func:`rankbound.build_ranking_report`: a read-only mapping over the payload.
 
-    Its keys are those of ``ranking.json``; see ``rankbound schema``. Undefined numbers are NaN here and null there.
+    Its keys are those of ``ranking.json``; see ``rankbound schema``. Undefined numbers are NaN here and null there. The
+    mapping is shallow: what it holds are plain dicts and lists.
 
     Parameters
     ----------
     payload : mapping
-        The content, by the schema.
+        The content, by the schema; None is taken for NaN where a number may be undefined.
 
     Raises
     ------
     ReportError
-        If it is not such a payload.
+        If it is not such a payload, or contradicts itself.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -38,7 +41,11 @@ class RankingReport(Mapping[str, Any]):
             msgspec.convert(dict(payload), Report)
         except msgspec.ValidationError as error:
             raise ReportError(f"this is not a ranking report: {error}") from error
-        self._payload = dict(payload)
+        self._payload = {
+            key: _undefined_to_nan(value) if key in _NUMERIC and value is not None else value
+            for key, value in payload.items()
+        }
+        _check_consistency(self._payload)
 
     def __getitem__(self, key: str) -> Any:
         return self._payload[key]
@@ -125,15 +132,9 @@ class RankingReport(Mapping[str, Any]):
                 "make the report again"
             )
         try:
-            report = cls(document)
+            return cls(document)
         except ReportError as error:
             raise ReportError(f"{name}: {error}") from error
-        _check_consistency(document, name)
-        report._payload = {
-            key: _undefined_to_nan(value) if key in _NUMERIC and value is not None else value
-            for key, value in document.items()
-        }
-        return report
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return all metrics as a long table.
@@ -180,14 +181,40 @@ def _read(source: str | bytes | PathLike[str]) -> tuple[bytes, str]:
         raise FileFormatError(f"cannot read {fspath(source)!r}: {error.strerror or error}") from error
 
 
-def _check_consistency(document: Mapping[str, Any], name: str) -> None:
+def _check_consistency(payload: Mapping[str, Any]) -> None:
     """Refuse what the types allow but no report says, such as an edited score."""
-    objective, score = document["primary_objective"], document["primary_score"]
-    block = document["objectives"].get(objective)
-    if block is None or objective not in document["objective_alpha"]:
-        raise ReportError(f"{name} has no block for its primary_objective {objective!r}")
-    if score["metric"] not in block["micro"] or block["micro"][score["metric"]] != score["value"]:
-        raise ReportError(f"{name} has a primary_score that its block {objective!r} does not hold")
+    objective, score = payload["primary_objective"], payload["primary_score"]
+    block = payload["objectives"].get(objective)
+    if block is None or objective not in payload["objective_alpha"]:
+        raise ReportError(f"this report has no block for its primary_objective {objective!r}")
+    if score["metric"] not in block["micro"] or not _same(block["micro"][score["metric"]], score["value"]):
+        raise ReportError(f"this report has a primary_score that its block {objective!r} does not hold")
+    if score["metric"] != (expected := f"{payload['primary_metric']}@{payload['k']}"):
+        raise ReportError(f"this report has a primary_score of {score['metric']!r}, but its options say {expected!r}")
+    rankings = {f"objectives/{name}": families for name, families in payload["objectives"].items()}
+    rankings |= {f"baselines/{name}": families for name, families in payload["baselines"].items()}
+    for name, families in (rankings | {"chance": payload["chance"]}).items():
+        for family in ("micro", "macro"):
+            _check_names(f"{name}/{family}", families[family], block[family])
+    ties = payload["ties"]
+    _check_names("ties", ties, [*_TIE_NUMBERS, *block["micro"]])
+    for name, entry in ties.items():
+        if isinstance(entry, Mapping) == (name in _TIE_NUMBERS):
+            wanted = "a number" if name in _TIE_NUMBERS else "a spread of min, max and sd"
+            raise ReportError(f"this report has {entry!r} at ties/{name}, which must be {wanted}")
+    if payload["n_units"] > payload["n_rows"]:
+        raise ReportError(f"this report has {payload['n_units']} n_units, more than its {payload['n_rows']} n_rows")
+
+
+def _check_names(place: str, found: Iterable[str], expected: Iterable[str]) -> None:
+    odd = sorted(set(found) ^ set(expected))
+    if odd:
+        which = "has" if odd[0] in found else "lacks"
+        raise ReportError(f"this report {which} {odd[0]!r} at {place}, unlike its primary block")
+
+
+def _same(first: float, second: float) -> bool:
+    return first == second or (math.isnan(first) and math.isnan(second))
 
 
 def _undefined_to_nan(node: Any) -> Any:
