@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from rankbound.cli import main
 from rankbound.cli.inputs import load_exclude, load_matrix, load_vector
 from rankbound.errors import FileFormatError, MissingDependencyError, RankboundError, ShapeError, UnknownLabelError
 
@@ -159,7 +160,7 @@ def test_csv_that_is_no_matrix_is_refused_with_its_line(tmp_path, text, message)
 @pytest.mark.parametrize("values", [[3, -1, 0], ["a", "b c", 'a,\n"d"']])
 def test_labels_are_the_same_from_every_format(tmp_path, suffix, values):
     path = tmp_path / f"y.{suffix}"
-    frame = pd.DataFrame({"label": values})
+    frame = pd.DataFrame({"truth": values})
     {
         "npy": lambda: np.save(path, np.array(values)),
         "npz": lambda: np.savez(path, np.array(values)),
@@ -190,21 +191,43 @@ def test_the_column_with_the_options_name_is_taken(tmp_path, suffix, name):
     ("text", "values"),
     [
         ("3\n5\n", [3, 5]),
-        ("anything\n3\n5\n", [3, 5]),
+        ("truth\n3\n5\n", [3, 5]),
         ("Truth\nx\ny\n", ["x", "y"]),
         ("y_true\nx\n", ["x"]),
-        ("label\nx\n", ["x"]),
+        ("truth\nlabel\nx\n", ["label", "x"]),
+        ("train\nx\n", ["train", "x"]),
         ("x\ny\n", ["x", "y"]),
         ("007\n10\n", ["007", "10"]),  # As integers they would lose their zeros.
         ("9223372036854775808\n", ["9223372036854775808"]),
         ('3\n""\n5\n', [3, None, 5]),
         ('x\n""\n', ["x", None]),
         ("1.5\nx\n", ["1.5", "x"]),
-        ("label\n", []),
+        ("truth\n", []),
     ],
 )
 def test_csv_labels(tmp_path, text, values):
     assert load_vector(write(tmp_path / "y.csv", text), "truth").tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("label\nx\n", "label"), ("Item\ny\n", "Item"), ("user_id\n", "user_id"), ("anything\n3\n5\n", "anything")],
+)
+def test_what_may_be_a_header_or_a_label_is_refused(tmp_path, text, first):
+    path = write(tmp_path / "y.csv", text)
+    with pytest.raises(FileFormatError, match=rf"--train '.*y\.csv', line 1 is '{first}': a header or a value\? Write"):
+        load_vector(path, "train")
+    # As the message says: no label is lost.
+    assert load_vector(write(tmp_path / "y.csv", "train\n" + text), "train").tolist() == text.split()
+    headed = load_vector(write(tmp_path / "y.csv", text.replace(first, "y_train")), "train")
+    assert headed.astype(str).tolist() == text.split()[1:]
+
+
+@pytest.mark.parametrize("first", ["price", "1.5x"])
+def test_a_first_line_that_is_no_number_is_not_skipped(tmp_path, first):
+    path = write(tmp_path / "v.csv", f"{first}\n1.5\n2\n")
+    with pytest.raises(FileFormatError, match=rf"line 1 is '{first}': a header or a value\? Write 'class_values'"):
+        load_vector(path, "class_values", numeric=True)
 
 
 def test_parquet_labels_may_be_missing_or_categories(tmp_path):
@@ -219,9 +242,9 @@ def test_parquet_labels_may_be_missing_or_categories(tmp_path):
 
 
 def test_numbers_are_floats_and_bad_ones_are_named(tmp_path):
-    path = write(tmp_path / "v.csv", "price\n1.5\n2\n")
+    path = write(tmp_path / "v.csv", "class_values\n1.5\n2\n")
     assert load_vector(path, "class_values", numeric=True).tolist() == [1.5, 2.0]
-    path = write(tmp_path / "v.csv", "price\n1.5\nx\n")
+    path = write(tmp_path / "v.csv", "class-values\n1.5\nx\n")
     with pytest.raises(FileFormatError, match=r"--class-values '.*v\.csv', line 3, column 1 is 'x', not a number"):
         load_vector(path, "class_values", numeric=True)
 
@@ -363,3 +386,9 @@ def test_objects_are_never_unpickled(tmp_path, suffix, loader):
     (np.save if suffix == "npy" else np.savez)(path, np.array(["a", None], dtype=object))
     with pytest.raises(FileFormatError, match=r"holds Python objects, which only pickle could read"):
         loader(str(path), "scores")
+
+
+def test_help_says_which_first_line_is_a_header(capsys):
+    assert main(["report", "--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "A .csv of one column has a header only if its first line is the option's name, such as 'train'." in words

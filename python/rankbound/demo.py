@@ -26,7 +26,8 @@ ATTRIBUTION = (
     "packed into arrays, nothing removed or added."
 )
 
-# Chosen on training users only: a round value between those that suit hit@10 and mrr@10 best. Neither depends much on it.
+# Chosen on training users only: a round value between those that suit hit@10 and mrr@10 best. Neither depends much
+# on it.
 RIDGE = 100.0
 
 # An area with fewer training visits is not modelled: its column stays exactly zero.

@@ -1,8 +1,7 @@
 """What rankbound refuses: one class per kind of mistake, each a ``ValueError``.
 
 Where a type is wrong it is a ``TypeError`` as well; so is every :class:`InvalidKError`, whether the type or the value
-of the cut-off is wrong. Every message names the argument, the place and the value, and
-says what to do.
+of the cut-off is wrong. Every message names the argument, the place and the value, and says what to do.
 """
 
 

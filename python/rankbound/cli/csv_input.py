@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # A label like 007 is no integer: it would lose its zeros.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-# First cells that name a column of labels, besides the option's own name.
-_HEADERS = frozenset({"class", "classes", "group", "id", "item", "label", "labels", "target", "user", "user_id", "y"})
+# First cells that may well name a column, or be a label of it: only the user knows.
+_UNCLEAR = frozenset({"class", "classes", "group", "id", "item", "label", "labels", "target", "user", "user_id", "y"})
 
 
 def read_matrix(path: str, name: str) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
@@ -80,20 +80,27 @@ def read_vector(path: str, name: str, *, numeric: bool = False) -> NDArray[Any]:
     Returns
     -------
     ndarray of shape (n_rows,)
-        float64 if ``numeric``, else as :func:`as_labels` returns them. The first line is a header if it is the
-        option's name, a usual one such as ``label``, or the only one that is not a number.
+        float64 if ``numeric``, else as :func:`as_labels` returns them. The first line of one column is a header only
+        if it is the option's name.
 
     Raises
     ------
     FileFormatError
-        Naming the line and the column.
+        Naming the line and the column. Also for one column whose first line looks like another header: a usual one
+        such as ``label``, or the only line that is not a number. Taken for a header, a label would be lost.
     """
     lines = list(_read(path, name))
     first = lines[0][1]
     chosen = first.index(choose(path, name, first, what="column"))
     cells = [row[chosen] for _, row in lines]
-    if len(first) > 1 or _is_label_header(cells, name, numeric=numeric):
+    if len(first) > 1 or cells[0].lower() in own_names(name):
         del lines[0], cells[0]
+    elif _is_unclear(cells):
+        why = (
+            f"is {cells[0]!r}: a header or a value? Write {name!r} in its place if it is a header, else on a line of "
+            "its own above"
+        )
+        raise fail(path, name, why, line=lines[0][0])
     if not numeric:
         return as_labels(cells)
     for (line, _), cell in zip(lines, cells, strict=True):
@@ -161,14 +168,12 @@ def _is_header(first: list[str], second: list[str]) -> bool:
     return numbered and not all(map(_INTEGER.fullmatch, second))
 
 
-def _is_label_header(cells: list[str], name: str, *, numeric: bool) -> bool:
+def _is_unclear(cells: list[str]) -> bool:
     first, *others = cells
     if not first or _is_number(first):
         return False
     present = [cell for cell in others if cell]
-    return (
-        numeric or first.lower() in _HEADERS.union(own_names(name)) or (present != [] and all(map(_is_number, present)))
-    )
+    return first.lower() in _UNCLEAR or (present != [] and all(map(_is_number, present)))
 
 
 def _is_number(cell: str) -> bool:

@@ -43,7 +43,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         description="Measure a score matrix (a row per list, a column per class) against the one true class of each "
         "row: print a table, and write the report.",
         epilog=f"Files may be {', '.join(SUFFIXES)}: the suffix tells. .npy is memory-mapped. Of several arrays or "
-        "columns the one with the option's name is read.",
+        "columns the one with the option's name is read. A .csv of one column has a header only if its first line "
+        "is the option's name, such as 'train'.",
         allow_abbrev=False,
     )
     files = parser.add_argument_group("files")
