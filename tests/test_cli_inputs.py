@@ -389,7 +389,6 @@ def test_objects_are_never_unpickled(tmp_path, suffix, loader):
 
 
 def test_help_says_which_first_line_is_a_header(capsys):
-    with pytest.raises(SystemExit):
-        main(["report", "--help"])
+    assert main(["report", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "A .csv of one column has a header only if its first line is the option's name, such as 'train'." in words

@@ -20,8 +20,8 @@ pub fn sum(values: &[f64], name: &'static str) -> Result<f64> {
 }
 
 fn total(values: &[f64], name: &'static str) -> Result<Fixed> {
-    let terms = values.iter().enumerate();
-    terms.fold(Ok(Fixed::default()), |sum, (position, &value)| sum?.checked_add(value, name, position))
+    let mut terms = values.iter().enumerate();
+    terms.try_fold(Fixed::default(), |sum, (position, &value)| sum.checked_add(value, name, position))
 }
 
 /// Sum and number of the values of each group.

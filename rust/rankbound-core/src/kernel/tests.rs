@@ -1,4 +1,4 @@
-use super::top::{column, kth_largest, lower_bound};
+use super::top::{kth_largest, lower_bound};
 use super::*;
 use crate::adjust::Transform;
 use crate::testing::{Cell, Dice};
@@ -122,20 +122,4 @@ fn the_prefilter_leaves_alone_what_it_cannot_bound() {
     assert!(!settles(&shrinkage(50.0), &above_one, false, 2));
     assert!(settles(&discount(1.0), &above_one, false, 2));
     assert!(!settles(&shrinkage(1e-9), &row, false, 2), "the transform itself cancels");
-}
-
-#[test]
-fn columns_are_added_under_their_mask_only() {
-    let mut dice = Dice::new(4);
-    for n in [1, 7, 63, 64] {
-        let row = scores::<f64>(n, 3, &mut dice);
-        let mut sums: BlockSums = [[5; BLOCK]; 4];
-        f64::add_where_equal(&mut sums, &row, 0.0, &[1, -2, 1 << 56, -1 << 40]);
-        for (at, score) in row.iter().enumerate() {
-            let own = sums.map(|sums| sums[at] - 5);
-            assert_eq!(own, if *score == 0.0 { [1, -2, 1 << 56, -1 << 40] } else { [0; 4] });
-        }
-        assert!(sums.iter().all(|sums| sums[n..].iter().all(|sum| *sum == 5)));
-    }
-    assert_eq!(column(u32::MAX as usize), u32::MAX);
 }
