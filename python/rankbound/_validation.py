@@ -84,7 +84,7 @@ def _to_numpy(value: Any) -> NDArray[Any]:
                 floats = np.asarray(value.to_numpy(dtype=np.float64, na_value=np.nan))
             except (TypeError, ValueError):
                 return array
-            return array if (np.abs(floats) > MAX_EXACT_INTEGER).any() else floats
+            return array if (np.abs(floats) >= MAX_EXACT_INTEGER).any() else floats
         return array
     if isinstance(value, (list, tuple, range)) or hasattr(value, "__array__"):
         return np.asarray(value)

@@ -132,10 +132,11 @@ impl Prefilter {
         let whole = row.len() / BLOCK;
         let rest = &row[whole * BLOCK..];
         let values = &self.approximate(whole, rest)[..rest.len()];
-        for (at, &value) in values.iter().enumerate() {
-            // The maxima of a block that is not whole begin anew.
-            let lane = &mut maxima[whole][at % FOLD];
-            *lane = if at < FOLD { value } else { larger(*lane, value) };
+        if let Some(maximum) = maxima.get_mut(whole) {
+            *maximum = [f32::NEG_INFINITY; FOLD];
+            for (at, &value) in values.iter().enumerate() {
+                maximum[at % FOLD] = larger(maximum[at % FOLD], value);
+            }
         }
         values.iter().fold((above, reached), |(above, reached), &value| {
             (above + u32::from(value > band.1), reached + u32::from(value >= band.0))
