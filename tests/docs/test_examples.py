@@ -39,10 +39,26 @@ def test_readme_examples():
     assert results.failed == 0
 
 
-def test_readme_shows_the_demo(capsys):
+def test_readme_shows_the_demo(capsys, tmp_path):
+    from rankbound import RankingReport
     from rankbound.cli import main
 
+    readme = README.read_text(encoding="utf-8")
     assert main(["demo"]) == 0
-    printed = capsys.readouterr().out
-    excerpt = re.search(r"<!-- demo -->\n```text\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
-    assert excerpt in printed
+    excerpt = re.search(r"<!-- demo -->\n```text\n(.*?)```", readme, re.DOTALL)[1]
+    assert excerpt in capsys.readouterr().out
+    assert main(["demo", "-o", str(tmp_path / "ranking.json")]) == 0
+    report = RankingReport.from_json(tmp_path / "ranking.json")
+    difference = report["uncertainty"]["baselines"]["global_pop"]["difference"]["ndcg@10"]
+    ndcg, tail = (
+        {name: block[family][metric] for name, block in (report["objectives"] | report["baselines"]).items()}
+        for family, metric in (("micro", "ndcg@10"), ("macro", "tail_hit@10"))
+    )
+    prose = " ".join(readme.split())
+    for claim in (
+        "beats popularity by {estimate:.3f} [{ci_low:.3f}, {ci_high:.3f}] in ndcg@10".format(**difference),
+        f"gives up {ndcg['accuracy'] - ndcg['balanced']:.3f} of that metric",
+        f"finds {tail['balanced']:.0%} of the visits to rare areas where accuracy finds {tail['accuracy']:.0%}",
+    ):
+        assert claim.replace("%", " %") in prose
+    assert tail["global_pop"] == 0

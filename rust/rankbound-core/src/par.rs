@@ -46,6 +46,8 @@ impl Par<'_> {
         W: Send,
         I: Iterator<Item = T> + Send,
     {
+        // A worker without a task would only cost its state.
+        let num_workers = tasks.size_hint().1.map_or(self.num_threads, |most| most.min(self.num_threads)).max(1);
         let queue = Mutex::new(tasks.enumerate());
         let stop = AtomicBool::new(false);
         let finished = AtomicUsize::new(0);
@@ -68,7 +70,7 @@ impl Par<'_> {
         let mut interrupted = false;
         let states = std::thread::scope(|scope| {
             let (done, all_done) = channel::<()>();
-            let handles: Vec<_> = (0..self.num_threads.max(1))
+            let handles: Vec<_> = (0..num_workers)
                 .map(|_| {
                     let done = done.clone();
                     let worker = &worker;
