@@ -21,15 +21,8 @@ from rankbound import (
 )
 from rankbound._files import atomic_write
 from rankbound._labels import as_class_ids, label_indices
-from rankbound._validation import (
-    as_flag,
-    as_float_scores,
-    as_integer,
-    as_non_negative,
-    as_score_matrix,
-    check_finite,
-    resolve_num_threads,
-)
+from rankbound._options import as_flag, as_integer, as_non_negative, resolve_num_threads
+from rankbound._validation import as_float_scores, as_score_matrix, check_finite
 from rankbound.errors import (
     DuplicateItemError,
     EmptyInputError,

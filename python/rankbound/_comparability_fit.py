@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._comparability_state import ComparabilityState, FittedOn, PercentileKnots, row_fingerprint
 from rankbound._labels import NO_TRUTH, UNSEEN, as_class_ids, label_indices
-from rankbound._validation import as_flag, as_float_scores, as_integer, as_score_matrix, resolve_num_threads
+from rankbound._options import as_flag, as_integer, resolve_num_threads
+from rankbound._validation import as_float_scores, as_score_matrix
 from rankbound.errors import EmptyInputError, InvalidParameterError, ShapeError, UnknownLabelError
 
 

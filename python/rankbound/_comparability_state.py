@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._files import UNREADABLE, atomic_write
 from rankbound._labels import as_class_ids, show
-from rankbound._validation import as_integer
+from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, RankboundError, ShapeError, StateError
 
 FittedOn = Literal["train", "calibration", "evaluation", "labels_only"]

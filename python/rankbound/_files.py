@@ -25,7 +25,6 @@ UNREADABLE = (
     AttributeError,
     OverflowError,
     MemoryError,
-    NotImplementedError,
     RuntimeError,
     SyntaxError,
     struct.error,

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import NO_TRUTH, UNSEEN, as_vector, label_indices, split_missing
-from rankbound._validation import as_cut_off, as_integer, as_numpy
+from rankbound._options import as_cut_off, as_integer
+from rankbound._validation import as_numpy
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 __all__ = ["GlobalPopularityBaseline", "SegmentPopularityBaseline", "UniformRandomBaseline"]

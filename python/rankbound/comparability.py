@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._comparability_fit import fit_comparability
 from rankbound._comparability_state import ComparabilityState, PercentileKnots, percentile_transform
-from rankbound._validation import (
-    as_flag,
-    as_float_scores,
-    as_non_negative,
-    as_score_matrix,
-    check_finite,
-    resolve_num_threads,
-)
+from rankbound._options import as_flag, as_non_negative, resolve_num_threads
+from rankbound._validation import as_float_scores, as_score_matrix, check_finite
 from rankbound.errors import InvalidParameterError, StateError
 
 __all__ = [

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._exclusion import Exclusion, as_exclusion
 from rankbound._labels import NO_TRUTH, as_class_ids, label_indices
-from rankbound._validation import as_cut_off, as_flag, as_score_matrix, resolve_num_threads
+from rankbound._options import as_cut_off, as_flag, resolve_num_threads
+from rankbound._validation import as_score_matrix
 from rankbound.errors import ShapeError
 
 __all__ = ["rank_bounds_of_truth", "rank_of_truth", "top_k"]

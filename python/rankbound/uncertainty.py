@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
-from rankbound._validation import as_count, as_level, as_numpy, as_resamples, resolve_num_threads
+from rankbound._options import as_count, as_level, as_resamples, resolve_num_threads
+from rankbound._validation import as_numpy
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 __all__ = ["ranking_uncertainty"]

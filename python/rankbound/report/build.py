@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from rankbound import _core
+from rankbound._options import resolve_num_threads
 from rankbound._progress import told
-from rankbound._validation import as_score_matrix, check_exact_integers, resolve_num_threads
+from rankbound._validation import as_score_matrix, check_exact_integers
 from rankbound.baselines import as_class_vector
 from rankbound.comparability import ComparabilityState
 from rankbound.errors import InvalidParameterError, InvalidTypeError

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from rankbound._validation import (
+from rankbound._options import (
     as_choice,
     as_count,
     as_cut_off,

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from textwrap import fill
 from typing import Any, cast
 
-from rankbound._validation import as_choice
+from rankbound._options import as_choice
 from rankbound.errors import MissingDependencyError
 
 BACKENDS = ("pandas", "polars", "pyarrow")
