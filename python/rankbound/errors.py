@@ -45,6 +45,18 @@ class DuplicateItemError(RankboundError):
     """A class or item is named twice where each must be named once."""
 
 
+class GradeError(RankboundError):
+    """A grade of relevance is negative, missing, or above what the metric allows."""
+
+
+class GainOverflowError(GradeError):
+    """A grade whose gain is too large to be summed exactly."""
+
+
+class OpenTieError(RankboundError):
+    """A list ends within a tie that items beyond its end may share, so that its value is unknown."""
+
+
 class StateError(RankboundError):
     """A comparability state is missing, unfit for the request, or belongs to other classes."""
 

@@ -68,6 +68,59 @@ pub enum Error {
         /// The value.
         value: f64,
     },
+    /// An item that is listed twice in one list.
+    #[error("list {list} names item {item} at positions {first} and {second}: each item can be ranked once; drop one")]
+    DuplicateItem {
+        /// The list.
+        list: usize,
+        /// The item.
+        item: i64,
+        /// Where it stands first.
+        first: usize,
+        /// Where it stands again.
+        second: usize,
+    },
+    /// An item that is none of the catalogue.
+    #[error(
+        "list {list} names item {item} at position {position}, but items go from 0 to {}; for lists shorter than the \
+         others pass lengths=", n_items - 1
+    )]
+    UnknownItem {
+        /// The list.
+        list: usize,
+        /// The position in it.
+        position: usize,
+        /// The item.
+        item: i64,
+        /// Number of items in the catalogue.
+        n_items: usize,
+    },
+    /// A score in a list that is NaN or above the one before it.
+    #[error("list {list} has the score {value} at position {position}: scores must {rule}")]
+    ListScore {
+        /// The list.
+        list: usize,
+        /// The position in it.
+        position: usize,
+        /// The score.
+        value: f64,
+        /// What it breaks.
+        rule: &'static str,
+    },
+    /// A tie at the end of a list that items beyond it may share.
+    #[error(
+        "list {list} ends within a tie: {tied} of its {length} items share the last score, and items that are not \
+         listed may share it too, so its value is unknown. Pass longer lists, or open_tie='bounds' for what is certain, \
+         or open_tie='as_listed' to take the tie as complete"
+    )]
+    OpenTie {
+        /// The list.
+        list: usize,
+        /// Listed items in the tie.
+        tied: usize,
+        /// Items in the list.
+        length: usize,
+    },
     /// An option outside its range, or options that contradict one another.
     #[error("{0}")]
     Parameter(String),

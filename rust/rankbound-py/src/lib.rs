@@ -6,6 +6,7 @@ mod adjust;
 mod aggregate;
 mod metric;
 mod profile;
+mod profiles;
 mod resample;
 mod run;
 mod scores;
@@ -23,10 +24,13 @@ mod _core {
     use super::aggregate::{exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
 
     #[pymodule_export]
-    use super::metric::{list_values, tie_spread};
+    use super::metric::{PyListSums, evaluate_lists, list_values, tie_spread};
 
     #[pymodule_export]
     use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
+
+    #[pymodule_export]
+    use super::profiles::{PyProfiles, profile_lists, profile_scores};
 
     #[pymodule_export]
     use super::resample::bootstrap_limits;

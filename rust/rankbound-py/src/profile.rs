@@ -18,7 +18,7 @@ pub(crate) type PyPopularity<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray
 pub(crate) type PyExclusion<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>);
 
 /// Borrows one-dimensional arrays; numpy hands them over contiguous.
-fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+pub(crate) fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
     Ok(array.as_slice()?)
 }
 

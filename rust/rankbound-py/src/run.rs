@@ -14,6 +14,9 @@ import_exception!(rankbound.errors, InvalidTypeError);
 import_exception!(rankbound.errors, InvalidParameterError);
 import_exception!(rankbound.errors, EmptyInputError);
 import_exception!(rankbound.errors, ShapeError);
+import_exception!(rankbound.errors, DuplicateItemError);
+import_exception!(rankbound.errors, UnknownLabelError);
+import_exception!(rankbound.errors, OpenTieError);
 
 /// A Python callable to be told how far a run is, as `progress(done, total)`.
 pub(crate) struct Progress<'a, 'py> {
@@ -77,6 +80,11 @@ pub(crate) fn to_py(error: &Error) -> PyErr {
         Error::AllMasked { .. } => EmptyInputError::new_err(message),
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
         Error::AccumulatorRange { .. } | Error::Parameter(_) => InvalidParameterError::new_err(message),
+        Error::DuplicateItem { .. } => DuplicateItemError::new_err(message),
+        Error::UnknownItem { .. } => UnknownLabelError::new_err(message),
+        Error::ListScore { value, .. } if value.is_nan() => NonFiniteScoreError::new_err(message),
+        Error::ListScore { .. } => InvalidParameterError::new_err(message),
+        Error::OpenTie { .. } => OpenTieError::new_err(message),
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),

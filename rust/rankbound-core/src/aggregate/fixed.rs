@@ -68,6 +68,11 @@ impl Fixed {
         self.0.checked_add(term.0).map(Self).ok_or(Error::AccumulatorRange { name, position, value })
     }
 
+    /// This sum and another; none if it leaves the range.
+    pub fn plus(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
     /// The sum as a double, rounded once to nearest even.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 * (-f64::from(FRACTION_BITS)).exp2()

@@ -4,8 +4,12 @@ mod catalogue;
 mod concentration;
 mod fixed;
 mod groups;
+mod list_sums;
+mod log_mean;
 
 pub use catalogue::{CatalogueSums, Exposure};
 pub use concentration::{entropy, gini};
 pub use fixed::{Fixed, VALUE_LIMIT};
 pub use groups::{GroupSums, mean, sum};
+pub use list_sums::{ListMeans, ListSums};
+pub use log_mean::LogMean;

@@ -4,6 +4,7 @@ mod element;
 mod exclusion;
 mod rows;
 mod score;
+mod targets;
 
 #[cfg(test)]
 mod tests;
@@ -13,3 +14,4 @@ pub use exclusion::Exclusion;
 pub use rows::Masks;
 pub(crate) use rows::{Row, RowReader, check_finite};
 pub use score::Score;
+pub use targets::Targets;

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod prefilter;
+mod thresholds;
 mod top;
 
 #[cfg(test)]
@@ -44,6 +45,12 @@ pub trait Kernel: Score {
     /// See [`blocks::all_candidates`].
     fn all_candidates(row: &[Self]) -> bool;
 
+    /// See [`thresholds::count_above`].
+    fn count_above(row: &[Self], thresholds: &[Self], counts: &mut Vec<[u32; 2]>);
+
+    /// See [`thresholds::all_finite`].
+    fn all_finite(row: &[Self]) -> bool;
+
     /// See [`blocks::largest_of_non_negative`].
     fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self>;
 }
@@ -75,6 +82,16 @@ macro_rules! kernel {
             }
 
             #[multiversion(targets("x86_64+avx2+fma"))]
+            pub(super) fn count_above(row: &[$score], thresholds: &[$score], counts: &mut Vec<[u32; 2]>) {
+                thresholds::count_above::<$score, $lanes>(row, thresholds, counts);
+            }
+
+            #[multiversion(targets("x86_64+avx2+fma"))]
+            pub(super) fn all_finite(row: &[$score]) -> bool {
+                thresholds::all_finite(row)
+            }
+
+            #[multiversion(targets("x86_64+avx2+fma"))]
             pub(super) fn largest_of_non_negative(row: &[$score], masked: bool) -> Option<$score> {
                 blocks::largest_of_non_negative::<$score, $lanes>(row, masked)
             }
@@ -91,6 +108,14 @@ macro_rules! kernel {
 
             fn all_candidates(row: &[Self]) -> bool {
                 $score::all_candidates(row)
+            }
+
+            fn count_above(row: &[Self], thresholds: &[Self], counts: &mut Vec<[u32; 2]>) {
+                $score::count_above(row, thresholds, counts);
+            }
+
+            fn all_finite(row: &[Self]) -> bool {
+                $score::all_finite(row)
             }
 
             fn largest_of_non_negative(row: &[Self], masked: bool) -> Option<Self> {

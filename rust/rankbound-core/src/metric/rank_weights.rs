@@ -28,8 +28,21 @@ impl RankWeights {
         Self::new(k.min(n_classes), |rank| 1.0 / libm::log2(1.0 + rank))
     }
 
+    /// DCG at `k` in the form of 2002: `1 / max(1, log2(rank))`, flat on the first two ranks
+    /// (Järvelin and Kekäläinen 2002).
+    pub fn dcg_of_2002(k: usize, n_classes: usize) -> Self {
+        Self::new(k.min(n_classes), |rank| 1.0 / libm::log2(rank).max(1.0))
+    }
+
+    /// Rank-biased precision at `k`: `(1 - p) p^(rank - 1)` (Moffat and Zobel 2008). The table ends
+    /// where the weights vanish in a double.
+    pub fn geometric(patience: f64, k: usize, n_classes: usize) -> Self {
+        Self::new(k.min(n_classes), |rank| (1.0 - patience) * libm::pow(patience, rank - 1.0))
+    }
+
     fn new(length: usize, weight: impl Fn(f64) -> f64) -> Self {
-        let weights: Vec<f64> = (1..=length).map(|rank| weight(rank as f64)).collect();
+        let weights = (1..=length).map(|rank| weight(rank as f64)).take_while(|weight| *weight > 0.0);
+        let weights: Vec<f64> = weights.collect();
         let sums = PrefixSums::new(weights.iter().copied());
         let sums_of_squares = PrefixSums::new(weights.iter().map(|weight| weight * weight));
         Self { weights, sums, sums_of_squares }
@@ -49,6 +62,24 @@ impl RankWeights {
         let end = (better + tied).min(self.weights.len());
         let start = better.min(end);
         self.sum(start, end) / tied as f64
+    }
+
+    /// Sum of the weights of the ranks `better + 1 ..= better + tied`.
+    pub fn total(&self, better: usize, tied: usize) -> f64 {
+        if tied == 1 {
+            return self.weight(better + 1);
+        }
+        let end = (better + tied).min(self.weights.len());
+        self.sum(better.min(end), end)
+    }
+
+    /// The sums of the first 0, 1, 2, ... weights, added in the order of the ranks.
+    pub fn running_sums(&self) -> Vec<f64> {
+        let sums = self.weights.iter().scan(0.0, |sum, weight| {
+            *sum += weight;
+            Some(*sum)
+        });
+        std::iter::once(0.0).chain(sums).collect()
     }
 
     /// Variance of the weight over the same ranks.

@@ -2,17 +2,23 @@
 //!
 //! Whatever the input, a list narrows to these counts, and every metric reads only them.
 
+mod list;
+mod lists;
 mod popularity;
 mod ranker;
 mod scan;
+mod scores;
 mod top;
 
 #[cfg(test)]
 mod tests;
 
+pub use list::{BrokenTies, Profiles, TieGroup, TieProfile};
+pub use lists::{ItemLists, OpenTie, profile_lists};
 pub use popularity::Popularity;
 pub use ranker::Ranker;
 pub use scan::{Block, Grading, Scan, ScanOptions, lists_per_task, scan};
+pub use scores::{ScoredTargets, profile_scores};
 pub use top::{TopColumns, top_columns};
 
 /// Where one judged item stands in its list.

@@ -1,0 +1,162 @@
+//! What the values of one metric add up to over lists: merges to the same bits in any order.
+
+use super::fixed::{Fixed, VALUE_LIMIT};
+use super::log_mean::LogMean;
+use crate::error::{Error, Result};
+
+/// Sums of one metric over lists with relevant items.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListSums {
+    n_lists: u64,
+    n_crossing: u64,
+    of_values: Values,
+    // None once a list has no known variance, or one beyond the accumulator.
+    variance: Option<Fixed>,
+}
+
+/// Expected values, and those with every tie broken for and against the list.
+#[derive(Debug, Clone, PartialEq)]
+enum Values {
+    /// Plain values, whose mean is reported.
+    Plain([Fixed; 3]),
+    /// Logarithms, whose exponentials are averaged.
+    Logarithms([LogMean; 3]),
+}
+
+/// The mean of a metric and what ties leave open about it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ListMeans {
+    /// Number of lists.
+    pub n_lists: u64,
+    /// Mean of the expected values; for logarithms the logarithm of the mean of their exponentials.
+    pub mean: f64,
+    /// The mean if every tie is broken for the relevant items.
+    pub best: f64,
+    /// The mean if every tie is broken against them.
+    pub worst: f64,
+    /// Standard deviation of the mean over random tie-breaks; none where no short form is known.
+    pub sd: Option<f64>,
+    /// Share of lists in which a tie group with relevant items crosses the cut-off.
+    pub share_tied_at_cut: f64,
+}
+
+impl ListSums {
+    /// Nothing added yet.
+    pub fn new(logarithms: bool) -> Self {
+        let of_values = if logarithms {
+            Values::Logarithms(std::array::from_fn(|_| LogMean::default()))
+        } else {
+            Values::Plain([Fixed::default(); 3])
+        };
+        Self { n_lists: 0, n_crossing: 0, of_values, variance: (!logarithms).then(Fixed::default) }
+    }
+
+    /// Adds a list whose value no tie can change; none if it is too large.
+    pub fn add(&mut self, value: f64) -> Option<()> {
+        self.add_values([value; 3])
+    }
+
+    /// Adds a list with ties.
+    pub fn add_tied(&mut self, value: f64, best: f64, worst: f64, variance: Option<f64>, crosses: bool) -> Option<()> {
+        self.add_values([value, best, worst])?;
+        self.n_crossing += u64::from(crosses);
+        let variance = variance.filter(|variance| *variance < VALUE_LIMIT);
+        self.variance = self.variance.zip(variance).and_then(|(sum, own)| sum.plus(Fixed::from_f64(own)));
+        Some(())
+    }
+
+    fn add_values(&mut self, values: [f64; 3]) -> Option<()> {
+        match &mut self.of_values {
+            Values::Plain(sums) => {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    if value.abs() >= VALUE_LIMIT || value.is_nan() {
+                        return None;
+                    }
+                    *sum = sum.plus(Fixed::from_f64(value))?;
+                }
+            }
+            Values::Logarithms(means) => means.iter_mut().zip(values).for_each(|(mean, value)| mean.add(value)),
+        }
+        self.n_lists += 1;
+        Some(())
+    }
+
+    /// Adds the lists of another sum of the same metric.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if the sums leave the accumulator's range, or are not of one metric.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        match (&mut self.of_values, &other.of_values) {
+            (Values::Plain(mine), Values::Plain(theirs)) => {
+                for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                    *mine = mine.plus(*theirs).ok_or_else(|| {
+                        Error::Parameter("the sum of a metric exceeds 2^47; rescale the grades".into())
+                    })?;
+                }
+            }
+            (Values::Logarithms(mine), Values::Logarithms(theirs)) => {
+                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
+            }
+            _ => return Err(Error::Parameter("sums of different metrics cannot be merged".into())),
+        }
+        self.n_lists += other.n_lists;
+        self.n_crossing += other.n_crossing;
+        self.variance = self.variance.zip(other.variance).and_then(|(mine, theirs)| mine.plus(theirs));
+        Ok(())
+    }
+
+    /// The means; NaN without lists.
+    pub fn means(&self) -> ListMeans {
+        let n_lists = self.n_lists;
+        let [mean, best, worst] = match &self.of_values {
+            Values::Plain(sums) => sums.map(|sum| sum.mean(n_lists)),
+            Values::Logarithms(means) => std::array::from_fn(|at| means[at].log_mean(n_lists)),
+        };
+        let sd = self.variance.map(|variance| variance.to_f64().sqrt() / n_lists as f64);
+        let share_tied_at_cut = self.n_crossing as f64 / n_lists as f64;
+        ListMeans { n_lists, mean, best, worst, sd, share_tied_at_cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_is_adding() {
+        let mut whole = ListSums::new(false);
+        let mut parts = [ListSums::new(false), ListSums::new(false)];
+        for (at, value) in [0.1, 0.25, 1.0 / 3.0, 0.7].into_iter().enumerate() {
+            whole.add_tied(value, value + 0.1, value - 0.1, Some(0.01), at == 0).unwrap();
+            parts[at % 2].add_tied(value, value + 0.1, value - 0.1, Some(0.01), at == 0).unwrap();
+        }
+        let [first, mut second] = parts;
+        second.merge(&first).unwrap();
+        assert_eq!(second, whole);
+        let means = whole.means();
+        assert_eq!((means.n_lists, means.share_tied_at_cut), (4, 0.25));
+        assert!((means.sd.unwrap() - 0.05).abs() < 1e-15);
+    }
+
+    #[test]
+    fn an_unknown_or_huge_variance_leaves_the_sd_open() {
+        for variance in [None, Some(1e13)] {
+            let mut sums = ListSums::new(false);
+            sums.add_tied(0.5, 1.0, 0.0, variance, true).unwrap();
+            assert_eq!(sums.means().sd, None);
+        }
+    }
+
+    #[test]
+    fn nothing_added_has_no_mean() {
+        assert!(ListSums::new(false).means().mean.is_nan());
+        assert!(ListSums::new(true).means().mean.is_nan());
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_refused() {
+        let mut sums = ListSums::new(false);
+        assert_eq!(sums.add(VALUE_LIMIT), None);
+        assert_eq!(sums.add(f64::NAN), None);
+    }
+}

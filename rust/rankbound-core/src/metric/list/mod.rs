@@ -1,0 +1,147 @@
+//! Metrics of lists with any number of relevant items: exact expectations over the orders that ties
+//! allow, with their extremes and, where a short form exists, their variance.
+//!
+//! McSherry and Najork (2008) give most of the expectations; each file names its sources.
+
+mod average_precision;
+mod evaluate;
+mod expected_reciprocal_rank;
+mod gain;
+mod hits;
+mod log_rbp;
+mod reciprocal_rank;
+
+#[cfg(test)]
+mod tests;
+
+pub use evaluate::{Evaluation, evaluate};
+pub use gain::{Discount, Gain};
+pub use hits::HitDenominator;
+
+use average_precision::AveragePrecision;
+use expected_reciprocal_rank::ExpectedReciprocalRank;
+use gain::DiscountedGain;
+use hits::{HitRate, Hits};
+use log_rbp::LogRbp;
+use reciprocal_rank::ReciprocalRank;
+
+use crate::profile::TieProfile;
+
+/// A metric of a list; cut-offs of `None` take the whole list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ListMetric {
+    /// Whether a relevant item is in the top k.
+    HitRate {
+        /// Cut-off.
+        k: Option<usize>,
+    },
+    /// Relevant items in the top k, divided.
+    Hits {
+        /// Cut-off.
+        k: Option<usize>,
+        /// By what.
+        denominator: HitDenominator,
+    },
+    /// Relevant items among as many as there are, divided by their number.
+    RPrecision,
+    /// Reciprocal rank of the first relevant item.
+    ReciprocalRank {
+        /// Cut-off.
+        k: Option<usize>,
+    },
+    /// Average precision.
+    AveragePrecision {
+        /// Cut-off.
+        k: Option<usize>,
+        /// Divided by min(k, R) instead of R.
+        capped: bool,
+    },
+    /// Discounted cumulative gain.
+    Dcg {
+        /// Cut-off.
+        k: Option<usize>,
+        /// Gain of a grade.
+        gain: Gain,
+        /// Discount of a rank.
+        discount: Discount,
+        /// Divided by its ideal.
+        normalised: bool,
+    },
+    /// Rank-biased precision.
+    Rbp {
+        /// Cut-off.
+        k: Option<usize>,
+        /// Gain of a grade; binary or linear.
+        gain: Gain,
+        /// Probability of going on to the next item, between 0 and 1.
+        patience: f64,
+    },
+    /// Natural logarithm of the expected rank-biased precision.
+    LogRbp {
+        /// Cut-off.
+        k: Option<usize>,
+        /// Probability of going on to the next item, between 0 and 1.
+        patience: f64,
+    },
+    /// Expected reciprocal rank.
+    Err {
+        /// Cut-off.
+        k: Option<usize>,
+        /// The largest grade there can be.
+        max_grade: f64,
+    },
+}
+
+impl ListMetric {
+    fn k(self) -> usize {
+        match self {
+            Self::HitRate { k }
+            | Self::Hits { k, .. }
+            | Self::ReciprocalRank { k }
+            | Self::AveragePrecision { k, .. }
+            | Self::Dcg { k, .. }
+            | Self::Rbp { k, .. }
+            | Self::LogRbp { k, .. }
+            | Self::Err { k, .. } => k.unwrap_or(usize::MAX),
+            Self::RPrecision => usize::MAX,
+        }
+    }
+
+    /// The metric with its tables; `depth` bounds the ranks that occur.
+    fn prepare(self, depth: usize) -> Box<dyn ListValue> {
+        let k = self.k();
+        match self {
+            Self::HitRate { .. } => Box::new(HitRate { k }),
+            Self::Hits { denominator, .. } => Box::new(Hits { k, denominator }),
+            Self::RPrecision => Box::new(Hits { k, denominator: HitDenominator::RelevantAndCutOff }),
+            Self::ReciprocalRank { .. } => Box::new(ReciprocalRank { k }),
+            Self::AveragePrecision { capped, .. } => Box::new(AveragePrecision::new(k, capped, depth)),
+            Self::Dcg { gain, discount, normalised, .. } => {
+                Box::new(DiscountedGain::new(gain, discount, k, depth, normalised))
+            }
+            Self::Rbp { gain, patience, .. } => Box::new(DiscountedGain::rank_biased(gain, patience, k, depth)),
+            Self::LogRbp { patience, .. } => Box::new(LogRbp::new(k, patience)),
+            Self::Err { max_grade, .. } => Box::new(ExpectedReciprocalRank { k, max_grade }),
+        }
+    }
+}
+
+/// The value of one list with at least one relevant item.
+trait ListValue: Sync {
+    /// Expectation over the orders that ties allow.
+    fn expected(&self, list: TieProfile<'_>) -> f64;
+
+    /// Variance over those orders; none where no short form is known.
+    fn variance(&self, _list: TieProfile<'_>) -> Option<f64> {
+        None
+    }
+
+    /// The last place that counts in a list of `n_relevant` relevant items.
+    fn cut_off(&self, n_relevant: u32) -> usize;
+}
+
+/// Places of the top `k` that fall to a group (`s`).
+fn slots(better: u32, tied: u32, k: usize) -> u32 {
+    let left = k.saturating_sub(better as usize);
+    u32::try_from(left).map_or(tied, |left| left.min(tied))
+}

@@ -1,0 +1,268 @@
+//! Ranked lists in, tie profiles out: where the relevant items stand in what was listed.
+
+use super::list::{Profiles, TieGroup};
+use crate::error::{Error, Result};
+use crate::input::Targets;
+use crate::kernel::column;
+use crate::par::Par;
+
+/// Lists handed to a worker at once.
+const LISTS_PER_TASK: usize = 1024;
+
+/// Ranked items of many lists.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemLists<'a, I> {
+    /// Items, best first, list after list.
+    pub items: &'a [I],
+    /// Their scores, falling within a list; without, the order is the order.
+    pub scores: Option<&'a [f64]>,
+    /// Where each list starts among the items.
+    pub starts: &'a [usize],
+    /// How many items each list has.
+    pub lengths: &'a [usize],
+}
+
+/// What to do about a tie at the end of a list, which items beyond it may share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenTie {
+    /// Refuse, if a value depends on it.
+    Refuse,
+    /// Put what is listed in the tie behind everything that is not: the least it can be worth.
+    Worst,
+    /// Put the relevant items first, those not listed included: the most it can be worth.
+    Best,
+    /// Take the tie as complete.
+    AsListed,
+}
+
+/// The tie profiles of ranked lists, and how many of them depend on a tie that is open at the end.
+///
+/// `cut_off` is the deepest place any metric looks at; a tie beyond it cannot matter.
+///
+/// # Errors
+/// The first list with an item that is unknown or listed twice, a NaN or rising score, or (as
+/// `open_tie` says) an open tie; [`Error::Shape`] if sizes contradict one another.
+pub fn profile_lists<I>(
+    par: &mut Par<'_>,
+    lists: &ItemLists<'_, I>,
+    targets: &Targets<'_>,
+    open_tie: OpenTie,
+    cut_off: usize,
+) -> Result<(Profiles, u64)>
+where
+    I: Copy + Into<i64> + Sync,
+{
+    let n_lists = targets.len();
+    let ends = lists.starts.iter().zip(lists.lengths).map(|(start, length)| start.saturating_add(*length));
+    if lists.starts.len() != n_lists || lists.lengths.len() != n_lists || ends.max().unwrap_or(0) > lists.items.len() {
+        return Err(Error::Shape(format!("{} lists for {n_lists} rows of targets", lists.starts.len())));
+    }
+    if lists.scores.is_some_and(|scores| scores.len() != lists.items.len()) {
+        return Err(Error::Shape("there must be one score per listed item".into()));
+    }
+    let mut parts: Vec<(Profiles, u64)> =
+        (0..n_lists.div_ceil(LISTS_PER_TASK)).map(|_| (Profiles::new(targets.is_graded()), 0)).collect();
+    par.run(
+        parts.iter_mut().zip((0..n_lists).step_by(LISTS_PER_TASK)),
+        || Finder::new(targets.n_items()),
+        |finder, ((profiles, n_open), first)| {
+            for list in first..(first + LISTS_PER_TASK).min(n_lists) {
+                let items = &lists.items[lists.starts[list]..][..lists.lengths[list]];
+                let scores = lists.scores.map(|scores| &scores[lists.starts[list]..][..items.len()]);
+                *n_open += u64::from(finder.profile(list, items, scores, targets, (open_tie, cut_off), profiles)?);
+            }
+            Ok(())
+        },
+    )?;
+    let mut whole = Profiles::new(targets.is_graded());
+    let mut n_open = 0;
+    for (profiles, open) in parts {
+        whole.append(profiles);
+        n_open += open;
+    }
+    Ok((whole, n_open))
+}
+
+/// Finds a list's relevant items among those listed, and items listed twice, by marks per item.
+struct Finder {
+    // Twice the number of the list that marked the item last; one more once it was listed there.
+    marks: Vec<u32>,
+    now: u32,
+    found: Vec<(TieGroup, f64)>,
+    missing: Vec<f64>,
+    positions: Vec<(u32, u32)>,
+}
+
+impl Finder {
+    fn new(n_items: usize) -> Self {
+        Self { marks: vec![0; n_items], now: 0, found: Vec::new(), missing: Vec::new(), positions: Vec::new() }
+    }
+
+    /// Adds the profile of one list; whether its value depends on an open tie.
+    fn profile<I: Copy + Into<i64>>(
+        &mut self,
+        list: usize,
+        items: &[I],
+        scores: Option<&[f64]>,
+        targets: &Targets<'_>,
+        (open_tie, cut_off): (OpenTie, usize),
+        profiles: &mut Profiles,
+    ) -> Result<bool> {
+        let (relevant, grades) = targets.list(list);
+        self.find(list, items, relevant)?;
+        let grade = |item: u32| {
+            if grades.is_empty() { 1.0 } else { relevant.binary_search(&item).map_or(1.0, |at| grades[at]) }
+        };
+        self.found.clear();
+        self.missing.clear();
+        for &(position, item) in &self.positions {
+            let place = TieGroup { better: position, tied: 1, relevant: 1 };
+            self.found.push((place, grade(item)));
+        }
+        if self.positions.len() < relevant.len() {
+            let listed = self.now + 1;
+            let missing = relevant.iter().filter(|&&item| self.marks[item as usize] != listed);
+            self.missing.extend(missing.map(|&item| grade(item)));
+        }
+        let Some(scores) = scores else {
+            profiles.push(&mut self.found, &self.missing);
+            return Ok(false);
+        };
+        let last = self.tie(list, scores)?;
+        let open = last.tied > 1
+            && items.len() < targets.n_items()
+            && (last.better as usize) < cut_off
+            && (!self.missing.is_empty() || self.found.last().is_some_and(|(at, _)| at.better == last.better));
+        if open {
+            match open_tie {
+                OpenTie::AsListed => {}
+                OpenTie::Refuse => {
+                    return Err(Error::OpenTie { list, tied: last.tied as usize, length: items.len() });
+                }
+                OpenTie::Worst | OpenTie::Best => self.close(last, targets.n_items(), open_tie == OpenTie::Best),
+            }
+        }
+        profiles.push(&mut self.found, &self.missing);
+        Ok(open)
+    }
+
+    /// Fills `positions` with the places of the relevant items, rising.
+    fn find<I: Copy + Into<i64>>(&mut self, list: usize, items: &[I], relevant: &[u32]) -> Result<()> {
+        self.now = self.now.checked_add(2).unwrap_or_else(|| {
+            self.marks.fill(0);
+            2
+        });
+        let (wanted, listed) = (self.now, self.now + 1);
+        relevant.iter().for_each(|&item| self.marks[item as usize] = wanted);
+        self.positions.clear();
+        for (position, &item) in items.iter().enumerate() {
+            let item: i64 = item.into();
+            let known = u32::try_from(item).ok();
+            let Some((code, mark)) = known.and_then(|code| Some((code, self.marks.get_mut(code as usize)?))) else {
+                return Err(Error::UnknownItem { list, position, item, n_items: self.marks.len() });
+            };
+            if *mark >= wanted {
+                if *mark == listed {
+                    let first = items.iter().position(|&other| other.into() == item).unwrap_or(0);
+                    return Err(Error::DuplicateItem { list, item, first, second: position });
+                }
+                self.positions.push((column(position), code));
+            }
+            *mark = listed;
+        }
+        Ok(())
+    }
+
+    /// Replaces the places found by the tie groups they lie in, and returns the last group.
+    fn tie(&mut self, list: usize, scores: &[f64]) -> Result<TieGroup> {
+        let refuse = |position: usize, rule| Err(Error::ListScore { list, position, value: scores[position], rule });
+        if let Some(position) = scores.iter().position(|score| score.is_nan()) {
+            return refuse(position, "not be NaN");
+        }
+        if let Some(before) = scores.windows(2).position(|pair| pair[0] < pair[1]) {
+            return refuse(before + 1, "fall from the best item to the worst; sort each list");
+        }
+        let mut group = TieGroup { better: 0, tied: 0, relevant: 0 };
+        let mut found = self.found.iter_mut().peekable();
+        for of_group in scores.chunk_by(|a, b| a == b) {
+            group = TieGroup { better: group.better + group.tied, tied: column(of_group.len()), relevant: 1 };
+            while let Some((at, _)) = found.next_if(|(at, _)| at.better < group.better + group.tied) {
+                *at = group;
+            }
+        }
+        Ok(group)
+    }
+
+    /// Puts the relevant items of the last group, which may reach to the end of the catalogue, where
+    /// they are worth most or least.
+    fn close(&mut self, last: TieGroup, n_items: usize, favourable: bool) {
+        let start = self.found.partition_point(|(at, _)| at.better < last.better);
+        if favourable {
+            self.found.extend(self.missing.drain(..).map(|grade| (last, grade)));
+            self.found[start..].sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
+        } else {
+            self.found[start..].sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+        }
+        let first = if favourable { last.better } else { column(n_items - (self.found.len() - start)) };
+        for (place, (at, _)) in self.found[start..].iter_mut().enumerate() {
+            *at = TieGroup { better: first + column(place), tied: 1, relevant: 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(items: &[i64], scores: Option<&[f64]>, relevant: &[u32], open_tie: OpenTie) -> Result<(Profiles, u64)> {
+        let starts = [0, i64::try_from(relevant.len()).unwrap()];
+        let targets = Targets::new(&starts, relevant, None, 9)?;
+        let lists = ItemLists { items, scores, starts: &[0], lengths: &[items.len()] };
+        Par::unwatched(2, |par| profile_lists(par, &lists, &targets, open_tie, 100))
+    }
+
+    fn group(better: u32, tied: u32, relevant: u32) -> TieGroup {
+        TieGroup { better, tied, relevant }
+    }
+
+    #[test]
+    fn without_scores_the_order_is_the_order() {
+        let (profiles, open) = profile(&[4, 2, 7], None, &[0, 4, 7], OpenTie::Refuse).unwrap();
+        assert_eq!(profiles.list(0).groups, [group(0, 1, 1), group(2, 1, 1)]);
+        assert_eq!((profiles.list(0).n_relevant, open), (3, 0));
+    }
+
+    #[test]
+    fn equal_scores_are_ties() {
+        let scores = [0.9, 0.5, 0.5, 0.5, 0.1];
+        let (profiles, open) = profile(&[4, 2, 7, 1, 0], Some(&scores), &[0, 1, 2], OpenTie::Refuse).unwrap();
+        assert_eq!(profiles.list(0).groups, [group(1, 3, 2), group(4, 1, 1)]);
+        assert_eq!(open, 0);
+    }
+
+    #[test]
+    fn an_open_tie_is_refused_bounded_or_taken_as_complete() {
+        let (items, scores) = ([4, 2, 7], Some(&[0.9, 0.5, 0.5][..]));
+        let by = |open_tie| {
+            profile(&items, scores, &[0, 2], open_tie).map(|(profiles, open)| (profiles.list(0).groups.to_vec(), open))
+        };
+        assert_eq!(by(OpenTie::Refuse), Err(Error::OpenTie { list: 0, tied: 2, length: 3 }));
+        assert_eq!(by(OpenTie::AsListed), Ok((vec![group(1, 2, 1)], 1)));
+        assert_eq!(by(OpenTie::Best), Ok((vec![group(1, 1, 1), group(2, 1, 1)], 1)));
+        assert_eq!(by(OpenTie::Worst), Ok((vec![group(8, 1, 1)], 1)));
+        // All relevant items stand above the tie: nothing depends on it.
+        assert_eq!(profile(&items, scores, &[4], OpenTie::Refuse).unwrap().1, 0);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_list_is_named() {
+        let refused = |items: &[i64], scores| profile(items, scores, &[0], OpenTie::AsListed).unwrap_err();
+        assert_eq!(refused(&[1, 2, 1], None), Error::DuplicateItem { list: 0, item: 1, first: 0, second: 2 });
+        assert_eq!(refused(&[0, 2, 0], None), Error::DuplicateItem { list: 0, item: 0, first: 0, second: 2 });
+        for item in [-1, 9] {
+            assert_eq!(refused(&[1, item], None), Error::UnknownItem { list: 0, position: 1, item, n_items: 9 });
+        }
+        assert!(matches!(refused(&[1, 2], Some(&[1.0, f64::NAN])), Error::ListScore { position: 1, .. }));
+        assert!(matches!(refused(&[1, 2], Some(&[1.0, 2.0])), Error::ListScore { position: 1, .. }));
+    }
+}
