@@ -17,6 +17,14 @@ if TYPE_CHECKING:
         fit_comparability,
         transform_for_objective,
     )
+    from rankbound.evaluation import (
+        EvaluationResult,
+        RankedLists,
+        RankingEvaluator,
+        evaluate_ranked_predictions,
+        evaluate_recommender,
+        evaluate_scores,
+    )
     from rankbound.ranks import rank_bounds_of_truth, rank_of_truth, top_k
     from rankbound.report import RankingConfig, RankingReport, build_ranking_report
     from rankbound.uncertainty import ranking_uncertainty
@@ -34,6 +42,14 @@ _HOMES = {
         "fit_comparability",
         "transform_for_objective",
     ),
+    "rankbound.evaluation": (
+        "EvaluationResult",
+        "RankedLists",
+        "RankingEvaluator",
+        "evaluate_ranked_predictions",
+        "evaluate_recommender",
+        "evaluate_scores",
+    ),
     "rankbound.ranks": ("rank_bounds_of_truth", "rank_of_truth", "top_k"),
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
@@ -43,8 +59,11 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "OBJECTIVE_ALPHA",
     "ComparabilityState",
+    "EvaluationResult",
     "GlobalPopularityBaseline",
+    "RankedLists",
     "RankingConfig",
+    "RankingEvaluator",
     "RankingObjective",
     "RankingReport",
     "SegmentPopularityBaseline",
@@ -54,6 +73,9 @@ __all__ = [
     "apply_popularity_discount",
     "apply_rank_percentile",
     "build_ranking_report",
+    "evaluate_ranked_predictions",
+    "evaluate_recommender",
+    "evaluate_scores",
     "fit_comparability",
     "rank_bounds_of_truth",
     "rank_of_truth",

@@ -6,7 +6,7 @@
 pub enum Error {
     /// A NaN or infinite score among the candidates of a row.
     #[error(
-        "proba has {value} at row {row}, column {column}: every score must be finite; to leave an item out, \
+        "{value} at row {row}, column {column}: every score must be finite; to leave an item out, \
          list it in `exclude` (or pass mask_neg_inf=True to let -inf mean that)"
     )]
     NonFiniteScore {
@@ -18,7 +18,7 @@ pub enum Error {
         value: f64,
     },
     /// A score outside the range that a transform is defined on.
-    #[error("proba has {value} at row {row}, column {column}: {transform} needs scores {range}; {hint}")]
+    #[error("{value} at row {row}, column {column}: {transform} needs scores {range}; {hint}")]
     ScoreOutOfRange {
         /// Row of the input matrix.
         row: usize,
@@ -44,7 +44,7 @@ pub enum Error {
         n_classes: usize,
     },
     /// An integer score that the comparison type cannot hold exactly.
-    #[error("proba has {value} at row {row}, column {column}: integer scores {reason}")]
+    #[error("{value} at row {row}, column {column}: integer scores {reason}")]
     IntegerRange {
         /// Row of the input matrix.
         row: usize,

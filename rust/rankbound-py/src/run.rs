@@ -41,6 +41,17 @@ pub(crate) fn run<R: Send>(
     progress: &Progress<'_, '_>,
     compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
 ) -> PyResult<R> {
+    run_on(py, "proba", num_threads, progress, compute)
+}
+
+/// [`run`] on scores that the caller knows by another name, for messages.
+pub(crate) fn run_on<R: Send>(
+    py: Python<'_>,
+    scores: &str,
+    num_threads: usize,
+    progress: &Progress<'_, '_>,
+    compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
+) -> PyResult<R> {
     let callable: Option<Py<PyAny>> = progress.callable.map(|callable| callable.clone().unbind());
     let (per_task, total) = (progress.per_task, progress.total);
     let mut raised: Option<PyErr> = None;
@@ -67,13 +78,24 @@ pub(crate) fn run<R: Send>(
     match (result, raised) {
         (_, Some(error)) => Err(error),
         (Ok(value), None) => Ok(value),
-        (Err(error), None) => Err(to_py(&error)),
+        (Err(error), None) => Err(named(&error, scores)),
     }
 }
 
-/// The Python exception for a core error, with the core's message.
+/// The Python exception for a core error that is about no scores.
 pub(crate) fn to_py(error: &Error) -> PyErr {
-    let message = error.to_string();
+    named(error, "proba")
+}
+
+/// The Python exception for a core error, with the core's message. The core knows scores by their
+/// place; here they get the name of the argument.
+fn named(error: &Error, scores: &str) -> PyErr {
+    let message = match error {
+        Error::NonFiniteScore { .. } | Error::ScoreOutOfRange { .. } | Error::IntegerRange { .. } => {
+            format!("{scores} has {error}")
+        }
+        _ => error.to_string(),
+    };
     match error {
         Error::NonFiniteScore { .. } => NonFiniteScoreError::new_err(message),
         Error::ScoreOutOfRange { .. } => ScoreRangeError::new_err(message),
