@@ -2,6 +2,7 @@
 
 Where a type is wrong it is a ``TypeError`` as well; so is every :class:`InvalidKError`, whether the type or the value
 of the cut-off is wrong. Every message names the argument, the place and the value, and says what to do.
+:class:`ReliabilityWarning` refuses nothing: it stands beside a result.
 """
 
 
@@ -71,3 +72,11 @@ class ReportError(RankboundError):
 
 class MissingDependencyError(RankboundError, ImportError):
     """An optional library is needed and not installed."""
+
+
+class ComparisonError(RankboundError):
+    """Two results measure different things and must not be compared."""
+
+
+class ReliabilityWarning(UserWarning):
+    """An estimate was returned, but its own diagnostics say how little it may be relied on."""
