@@ -14,6 +14,8 @@ import_exception!(rankbound.errors, InvalidTypeError);
 import_exception!(rankbound.errors, InvalidParameterError);
 import_exception!(rankbound.errors, EmptyInputError);
 import_exception!(rankbound.errors, ShapeError);
+import_exception!(rankbound.errors, IncompleteRankingError);
+import_exception!(rankbound.errors, TiedRankingError);
 
 /// A Python callable to be told how far a run is, as `progress(done, total)`.
 pub(crate) struct Progress<'a, 'py> {
@@ -76,6 +78,8 @@ pub(crate) fn to_py(error: &Error) -> PyErr {
         Error::ScoreOutOfRange { .. } => ScoreRangeError::new_err(message),
         Error::AllMasked { .. } => EmptyInputError::new_err(message),
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
+        Error::IncompleteRanking { .. } => IncompleteRankingError::new_err(message),
+        Error::TiedRanking { .. } => TiedRankingError::new_err(message),
         Error::AccumulatorRange { .. } | Error::Parameter(_) => InvalidParameterError::new_err(message),
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.

@@ -7,5 +7,6 @@ mod groups;
 
 pub use catalogue::{CatalogueSums, Exposure};
 pub use concentration::{entropy, gini};
+pub(crate) use fixed::significand_and_exponent;
 pub use fixed::{Fixed, VALUE_LIMIT};
 pub use groups::{GroupSums, mean, sum};
