@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
+    from rankbound import label_ranking
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -38,6 +39,7 @@ _HOMES = {
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
+_MODULES = ("label_ranking",)
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "apply_rank_percentile",
     "build_ranking_report",
     "fit_comparability",
+    "label_ranking",
     "rank_bounds_of_truth",
     "rank_of_truth",
     "ranking_uncertainty",
@@ -66,6 +69,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "group_sums",
     "list_values",
     "scan_scores",
+    "sum_pairs",
     "tie_spread",
     "top_columns",
     "transform_scores",
@@ -111,6 +112,14 @@ def list_values(
 def tie_spread(
     better: _Codes, tied: _Codes, metrics: Sequence[tuple[str, int]], *, n_classes: int, served: _Codes | None
 ) -> list[tuple[float, float, float]]: ...
+def sum_pairs(
+    y_true: _AnyScores,
+    y_pred: _AnyScores,
+    weights: _Floats | None,
+    *,
+    refuse_ties: bool,
+    num_threads: int,
+) -> list[tuple[int, int, int, int, int]]: ...
 def exact_mean(values: _Floats) -> float: ...
 def exact_sum(values: _Floats) -> float: ...
 def group_sums(values: _Floats, codes: _Codes, n_groups: int) -> tuple[_Floats, _Floats, NDArray[np.uint64]]: ...
