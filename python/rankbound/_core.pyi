@@ -29,6 +29,7 @@ __all__ = [
     "profile_lists",
     "profile_scores",
     "scan_scores",
+    "sum_pairs",
     "tie_spread",
     "top_columns",
     "transform_scores",
@@ -119,6 +120,14 @@ def tie_spread(
     better: _Codes, tied: _Codes, metrics: Sequence[tuple[str, int]], *, n_classes: int, served: _Codes | None
 ) -> list[tuple[float, float, float]]: ...
 def exact_log_mean(logarithms: _Floats) -> float: ...
+def sum_pairs(
+    y_true: _AnyScores,
+    y_pred: _AnyScores,
+    weights: _Floats | None,
+    *,
+    refuse_ties: bool,
+    num_threads: int,
+) -> list[tuple[int, int, int, int, int]]: ...
 def exact_mean(values: _Floats) -> float: ...
 def exact_sum(values: _Floats) -> float: ...
 def group_sums(values: _Floats, codes: _Codes, n_groups: int) -> tuple[_Floats, _Floats, NDArray[np.uint64]]: ...

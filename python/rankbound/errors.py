@@ -38,6 +38,14 @@ class ScoreRangeError(RankboundError):
     """A score lies outside the range on which a transform is defined."""
 
 
+class IncompleteRankingError(RankboundError):
+    """A ranking of labels leaves a label without a finite position."""
+
+
+class TiedRankingError(RankboundError):
+    """Labels of a ranking tie, and the measure is defined without ties only."""
+
+
 class UnknownLabelError(RankboundError):
     """A label or class index does not name a column."""
 

@@ -55,6 +55,36 @@ pub enum Error {
         /// Why it cannot be ranked exactly here.
         reason: &'static str,
     },
+    /// A label without a position.
+    #[error(
+        "{name} has {value} at row {row}, column {column}: rankings must be complete, with a finite position for every \
+         label; rank all labels of the row or leave it out"
+    )]
+    IncompleteRanking {
+        /// The argument the ranking came from.
+        name: &'static str,
+        /// Row of the ranking.
+        row: usize,
+        /// Column of the label.
+        column: usize,
+        /// `NaN`, `inf` or `-inf`.
+        value: f64,
+    },
+    /// Labels that share a position where none may.
+    #[error(
+        "{name} has {value} twice at row {row}, in columns {} and {}: this measure takes rankings without ties; \
+         tau_x_score and kendall_tau_expected allow them", columns[0], columns[1]
+    )]
+    TiedRanking {
+        /// The argument the ranking came from.
+        name: &'static str,
+        /// Row of the ranking.
+        row: usize,
+        /// The position they share.
+        value: String,
+        /// Columns of the labels.
+        columns: [usize; 2],
+    },
     /// A value that the fixed-point accumulator cannot hold.
     #[error(
         "{name} holds {value} at position {position}: values must be finite and below 2^40 in magnitude, and their sum \

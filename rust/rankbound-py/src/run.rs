@@ -17,6 +17,8 @@ import_exception!(rankbound.errors, ShapeError);
 import_exception!(rankbound.errors, DuplicateItemError);
 import_exception!(rankbound.errors, UnknownLabelError);
 import_exception!(rankbound.errors, OpenTieError);
+import_exception!(rankbound.errors, IncompleteRankingError);
+import_exception!(rankbound.errors, TiedRankingError);
 
 /// A Python callable to be told how far a run is, as `progress(done, total)`.
 pub(crate) struct Progress<'a, 'py> {
@@ -101,6 +103,8 @@ fn named(error: &Error, scores: &str) -> PyErr {
         Error::ScoreOutOfRange { .. } => ScoreRangeError::new_err(message),
         Error::AllMasked { .. } => EmptyInputError::new_err(message),
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
+        Error::IncompleteRanking { .. } => IncompleteRankingError::new_err(message),
+        Error::TiedRanking { .. } => TiedRankingError::new_err(message),
         Error::AccumulatorRange { .. } | Error::Parameter(_) => InvalidParameterError::new_err(message),
         Error::DuplicateItem { .. } => DuplicateItemError::new_err(message),
         Error::UnknownItem { .. } => UnknownLabelError::new_err(message),

@@ -11,6 +11,7 @@ mod log_mean;
 pub use catalogue::{CatalogueSums, Exposure};
 pub use concentration::{entropy, gini};
 pub use fingerprint::{BASES, fingerprint};
+pub(crate) use fixed::significand_and_exponent;
 pub use fixed::{Fixed, VALUE_LIMIT};
 pub use groups::{GroupSums, mean, sum};
 pub use list_sums::{ListMeans, ListSums};
