@@ -189,12 +189,16 @@ impl Finder {
         relevant.iter().for_each(|&item| self.marks[item as usize] = wanted);
         self.positions.clear();
         self.kept.clear();
+        let n_items = self.marks.len();
+        let is_known = |item: i64| u32::try_from(item).is_ok_and(|code| (code as usize) < n_items);
+        if !items.iter().fold(true, |all, &item| all & is_known(item.into())) {
+            let position = items.iter().position(|&item| !is_known(item.into())).unwrap_or(0);
+            return Err(Error::UnknownItem { list, position, item: items[position].into(), n_items });
+        }
         for (position, &item) in items.iter().enumerate() {
             let item: i64 = item.into();
-            let known = u32::try_from(item).ok();
-            let Some((code, mark)) = known.and_then(|code| Some((code, self.marks.get_mut(code as usize)?))) else {
-                return Err(Error::UnknownItem { list, position, item, n_items: self.marks.len() });
-            };
+            let code = u32::try_from(item).expect("checked above");
+            let mark = &mut self.marks[code as usize];
             if *mark >= wanted {
                 if *mark == listed {
                     if keep_first {
