@@ -12,6 +12,7 @@ from rankbound._validation import as_score_matrix, check_exact_integers
 from rankbound.baselines import as_class_vector
 from rankbound.comparability import ComparabilityState
 from rankbound.errors import InvalidParameterError, InvalidTypeError
+from rankbound.evaluation.result import EvaluationResult
 from rankbound.report.config import RankingConfig
 from rankbound.report.families import Grader, Placements, metric_key, tail_classes
 from rankbound.report.floors import baseline_floors
@@ -184,6 +185,41 @@ def build_ranking_report(
     score = metric_key((settings.primary_metric, settings.k))
     warnings += _population_warnings(lists, scan.n_masked_truth, uncertainty, score)
     n_tied_at_cut = scan.blocks[list(transforms).index(primary)].n_tied_at_cut
+    protocol = protocol_block(
+        config=settings,
+        lists=lists,
+        matrix=matrix,
+        classes=classes,
+        n_masked_truth=scan.n_masked_truth,
+        n_candidates=scan.n_candidates,
+        tail={
+            "mass": settings.tail_mass,
+            "source": frequencies.tail_source,
+            "n_classes": int(grader.tail.sum()),
+            "hash": digest(grader.tail),
+        },
+        transform={
+            "objectives": alphas,
+            "shrinkage_strength": settings.shrinkage_strength,
+            "percentile": list(settings.percentile_objectives),
+            "state_fitted_on": frequencies.fitted_on,
+            "state_hash": frequencies.state.fingerprint if frequencies.state is not None else None,
+            "n_floored": frequencies.state.n_floored if frequencies.state is not None else None,
+        },
+        baselines={name: digest(*floor) for name, floor in floors.items()},
+        uncertainty=uncertainty,
+    )
+    per_unit = EvaluationResult(
+        metrics=families[primary]["micro"],
+        n_rows=len(lists.rows),
+        n_scored_rows=len(lists.rows),
+        n_units=lists.n_units,
+        required_k=settings.k,
+        per_user=values[primary],
+        sample_ids=lists.unit_ids,
+        target_fingerprint=protocol["population"]["rows_hash"],
+        protocol=protocol,
+    )
     return RankingReport(
         {
             "schema_version": SCHEMA_VERSION,
@@ -204,31 +240,9 @@ def build_ranking_report(
             "uncertainty": uncertainty,
             "primary_score": {"metric": score, "value": families[primary]["micro"][score]},
             "warnings": warnings,
-            "protocol": protocol_block(
-                config=settings,
-                lists=lists,
-                matrix=matrix,
-                classes=classes,
-                n_masked_truth=scan.n_masked_truth,
-                n_candidates=scan.n_candidates,
-                tail={
-                    "mass": settings.tail_mass,
-                    "source": frequencies.tail_source,
-                    "n_classes": int(grader.tail.sum()),
-                    "hash": digest(grader.tail),
-                },
-                transform={
-                    "objectives": alphas,
-                    "shrinkage_strength": settings.shrinkage_strength,
-                    "percentile": list(settings.percentile_objectives),
-                    "state_fitted_on": frequencies.fitted_on,
-                    "state_hash": frequencies.state.fingerprint if frequencies.state is not None else None,
-                    "n_floored": frequencies.state.n_floored if frequencies.state is not None else None,
-                },
-                baselines={name: digest(*floor) for name, floor in floors.items()},
-                uncertainty=uncertainty,
-            ),
-        }
+            "protocol": protocol,
+        },
+        per_unit=per_unit,
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from rankbound._files import atomic_write
 from rankbound.errors import FileFormatError, ReportError
+from rankbound.evaluation.result import EvaluationResult
 from rankbound.report import render
 from rankbound.report.model import SCHEMA_VERSION, Report
 
@@ -29,6 +30,8 @@ class RankingReport(Mapping[str, Any]):
     ----------
     payload : mapping
         The content, by the schema; None is taken for NaN where a number may be undefined.
+    per_unit : EvaluationResult or None, default None
+        The values of every list behind the operating block, which ``ranking.json`` does not hold.
 
     Raises
     ------
@@ -36,7 +39,7 @@ class RankingReport(Mapping[str, Any]):
         If it is not such a payload, or contradicts itself.
     """
 
-    def __init__(self, payload: Mapping[str, Any]) -> None:
+    def __init__(self, payload: Mapping[str, Any], *, per_unit: EvaluationResult | None = None) -> None:
         try:
             msgspec.convert(dict(payload), Report)
         except msgspec.ValidationError as error:
@@ -46,6 +49,15 @@ class RankingReport(Mapping[str, Any]):
             for key, value in payload.items()
         }
         _check_consistency(self._payload)
+        self._per_unit = per_unit
+
+    @property
+    def per_unit(self) -> EvaluationResult | None:
+        """Values of every list behind the operating block, with the unit of each; None for a report that was read.
+
+        ``report.per_unit.save("ranking.units.npz")`` keeps them, so that reports can be compared in pairs later.
+        """
+        return self._per_unit
 
     def __getitem__(self, key: str) -> Any:
         return self._payload[key]

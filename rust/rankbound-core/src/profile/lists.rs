@@ -93,28 +93,39 @@ where
     Ok((whole, n_open))
 }
 
-/// Finds a list's relevant items among those listed, and items listed twice, by marks per item.
+/// Two bits per item: whether it is relevant, and whether it was listed.
+const WANTED: u64 = 1;
+const LISTED: u64 = 2;
+const PER_WORD: u32 = 32;
+
+/// Finds a list's relevant items among those listed, and items listed twice.
 struct Finder {
-    // Twice the number of the list that marked the item last; one more once it was listed there.
-    marks: Vec<u32>,
-    now: u32,
+    // Bits per item, all 0 between two lists: few enough to stay in the nearest cache.
+    marks: Vec<u64>,
+    n_items: usize,
     found: Vec<(TieGroup, f64)>,
     missing: Vec<f64>,
-    // Place and item of the relevant ones.
+    // Place and item of the relevant ones that are listed, and the items of those that are not.
     positions: Vec<(u32, u32)>,
+    absent: Vec<u32>,
     // Positions of the items listed for the first time, if others were left out.
     kept: Vec<usize>,
     kept_scores: Vec<f64>,
 }
 
+fn word_and_shift(item: u32) -> (usize, u32) {
+    ((item / PER_WORD) as usize, 2 * (item % PER_WORD))
+}
+
 impl Finder {
     fn new(n_items: usize) -> Self {
         Self {
-            marks: vec![0; n_items],
-            now: 0,
+            marks: vec![0; n_items.div_ceil(PER_WORD as usize)],
+            n_items,
             found: Vec::new(),
             missing: Vec::new(),
             positions: Vec::new(),
+            absent: Vec::new(),
             kept: Vec::new(),
             kept_scores: Vec::new(),
         }
@@ -141,11 +152,7 @@ impl Finder {
             let place = TieGroup { better: position, tied: 1, relevant: 1 };
             self.found.push((place, grade(item)));
         }
-        if self.positions.len() < relevant.len() {
-            let listed = self.now + 1;
-            let missing = relevant.iter().filter(|&&item| self.marks[item as usize] != listed);
-            self.missing.extend(missing.map(|&item| grade(item)));
-        }
+        self.missing.extend(self.absent.iter().map(|&item| grade(item)));
         let Some(scores) = scores else {
             profiles.push(&mut self.found, &self.missing);
             return Ok(false);
@@ -172,8 +179,8 @@ impl Finder {
         Ok(open)
     }
 
-    /// Fills `positions` with the places of the relevant items, rising, and with `keep_first` also
-    /// `kept`.
+    /// Fills `positions` with the places of the relevant items, rising, `absent` with those that are
+    /// not listed, and with `keep_first` also `kept`.
     fn find<I: Copy + Into<i64>>(
         &mut self,
         list: usize,
@@ -181,40 +188,48 @@ impl Finder {
         relevant: &[u32],
         keep_first: bool,
     ) -> Result<()> {
-        self.now = self.now.checked_add(2).unwrap_or_else(|| {
-            self.marks.fill(0);
-            2
-        });
-        let (wanted, listed) = (self.now, self.now + 1);
-        relevant.iter().for_each(|&item| self.marks[item as usize] = wanted);
-        self.positions.clear();
-        self.kept.clear();
-        let n_items = self.marks.len();
+        let n_items = self.n_items;
         let is_known = |item: i64| u32::try_from(item).is_ok_and(|code| (code as usize) < n_items);
         if !items.iter().fold(true, |all, &item| all & is_known(item.into())) {
             let position = items.iter().position(|&item| !is_known(item.into())).unwrap_or(0);
             return Err(Error::UnknownItem { list, position, item: items[position].into(), n_items });
         }
+        let code = |item: I| u32::try_from(item.into()).expect("checked above");
+        self.positions.clear();
+        self.absent.clear();
+        self.kept.clear();
+        for &item in relevant {
+            let (word, shift) = word_and_shift(item);
+            self.marks[word] |= WANTED << shift;
+        }
         for (position, &item) in items.iter().enumerate() {
-            let item: i64 = item.into();
-            let code = u32::try_from(item).expect("checked above");
-            let mark = &mut self.marks[code as usize];
-            if *mark >= wanted {
-                if *mark == listed {
+            let item = code(item);
+            let (word, shift) = word_and_shift(item);
+            let marks = self.marks[word] >> shift & (WANTED | LISTED);
+            if marks != 0 {
+                if marks & LISTED != 0 {
                     if keep_first {
                         continue;
                     }
-                    let first = items.iter().position(|&other| other.into() == item).unwrap_or(0);
-                    return Err(Error::DuplicateItem { list, item, first, second: position });
+                    let first = items.iter().position(|&other| code(other) == item).unwrap_or(0);
+                    return Err(Error::DuplicateItem { list, item: item.into(), first, second: position });
                 }
                 let place = if keep_first { self.kept.len() } else { position };
-                self.positions.push((column(place), code));
+                self.positions.push((column(place), item));
             }
-            *mark = listed;
+            self.marks[word] |= LISTED << shift;
             if keep_first {
                 self.kept.push(position);
             }
         }
+        for &item in relevant {
+            let (word, shift) = word_and_shift(item);
+            if self.marks[word] >> shift & LISTED == 0 {
+                self.absent.push(item);
+            }
+        }
+        let used = items.iter().map(|&item| code(item)).chain(relevant.iter().copied());
+        used.for_each(|item| self.marks[word_and_shift(item).0] = 0);
         Ok(())
     }
 
