@@ -22,8 +22,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="Judge a report or an evaluation by a policy; the exit code says whether it may ship.",
         description="Judge a report (.json) or an evaluation (.npz, .parquet) by the rules of a policy, a line each.",
         epilog="Exit codes: 0 every rule holds, 1 a rule fails, 2 something cannot be judged. Values per unit are "
-        f"looked for beside a report, as NAME.units.parquet or NAME.units.npz. With {SUMMARY_VARIABLE} set and no --markdown, "
-        "the table is appended to the job's summary.",
+        f"looked for beside a report, as NAME.units.parquet or NAME.units.npz. With {SUMMARY_VARIABLE} set and no "
+        "--markdown, the table is appended to the job's summary.",
         allow_abbrev=False,
     )
     parser.add_argument("candidate", metavar="CANDIDATE", help="what may ship")
