@@ -54,20 +54,13 @@ pub(super) struct Counts<T, const LANES: usize> {
     tied: [u32; LANES],
     sum: [T; LANES],
     least: [T; LANES],
-    largest: Maxima<T>,
 }
 
 impl<T: Score, const LANES: usize> Counts<T, LANES> {
     /// Counts of a row that begins with a score.
     #[inline(always)]
     pub(super) fn new(first: T) -> Self {
-        Self {
-            better: [0; LANES],
-            tied: [0; LANES],
-            sum: [T::default(); LANES],
-            least: [first; LANES],
-            largest: [T::MASKED; FOLD],
-        }
+        Self { better: [0; LANES], tied: [0; LANES], sum: [T::default(); LANES], least: [first; LANES] }
     }
 
     /// Reads a whole block and returns its maxima.
@@ -84,11 +77,7 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
                 largest[lane] = larger(largest[lane], score);
             }
         }
-        let maximum = fold(&largest);
-        for lane in 0..FOLD {
-            self.largest[lane] = larger(self.largest[lane], maximum[lane]);
-        }
-        maximum
+        fold(&largest)
     }
 
     /// Reads what is left behind the whole blocks, of which the last maxima are, and adds up.
@@ -103,8 +92,11 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
                 self.least[0] = smaller(self.least[0], score);
                 maximum[position % FOLD] = larger(maximum[position % FOLD], score);
             }
+        }
+        let mut largest = [T::MASKED; FOLD];
+        for maximum in maxima {
             for lane in 0..FOLD {
-                self.largest[lane] = larger(self.largest[lane], maximum[lane]);
+                largest[lane] = larger(largest[lane], maximum[lane]);
             }
         }
         BlockPass {
@@ -112,7 +104,7 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
             tied: self.tied.into_iter().sum(),
             sum: self.sum.into_iter().fold(T::default(), T::plus),
             least: self.least.into_iter().fold(self.least[0], smaller),
-            largest: self.largest.into_iter().fold(self.largest[0], larger),
+            largest: largest.into_iter().fold(largest[0], larger),
         }
     }
 }
