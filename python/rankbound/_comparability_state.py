@@ -307,4 +307,4 @@ def _bytes(array: NDArray[Any]) -> bytes:
     if kind in "US":
         return json.dumps([kind, *(item if kind == "U" else item.hex() for item in array.tolist())]).encode()
     portable = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return b"".join((portable.dtype.str.encode(), b"|", portable.view(np.uint8)))
+    return b"".join((portable.dtype.str.encode(), b"|", portable.view(np.uint8).data))
