@@ -131,18 +131,21 @@ def build_ranking_report(
         segments=segments,
         train_segments=train_segments,
     )
+    alphas = block_alphas(settings)
     frequencies = class_frequencies(
         matrix,
         lists,
         warnings=warnings,
         settings=settings,
+        alphas=alphas,
         state=state,
         classes=classes,
         y_train=y_train,
         floor=floors.get("global_pop"),
     )
-    alphas = block_alphas(settings)
-    transforms = {name: block_transform(name, settings, n_classes, frequencies.state) for name in settings.blocks}
+    transforms = {
+        name: block_transform(name, alpha, settings, n_classes, frequencies.state) for name, alpha in alphas.items()
+    }
     if any(transforms.values()):
         check_exact_integers(matrix)
     with told(progress, total=len(lists.rows), unit="row") as tell:
