@@ -1,7 +1,7 @@
 """The gate: every kind of rule, decided, undecided and impossible to judge, and what it writes."""
 
 import json
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +102,7 @@ def test_a_regression_is_judged_on_the_paired_interval(noise, change, code, unde
     assert "paired interval" in outcome.reason
 
 
-def test_an_undecided_regression_can_fail(noise):
+def test_an_undecided_regression_can_fail():
     jitter = np.where(np.arange(N_LISTS) % 2, 0.02, -0.02)
     policy = {"regression": [{"metric": "ndcg@10", "max_drop": 0.01, "on_undecided": "fail"}]}
     assert only(policy, result(0.49 + jitter), result(np.full(N_LISTS, 0.5)))[1] == 1
@@ -165,7 +165,7 @@ def test_every_rule_of_a_report(report):
     assert assert_gate(report, policy).passed
     for change in ("min_units = 401", '[[verdict]]\nmetric = "ndcg@3"\nrequired = "undecided"'):
         assert run_gate(report, policy=GatePolicy.from_toml(change)).exit_code == 1
-    with pytest.raises(AssertionError, match="FAIL +at least 401 units"):
+    with pytest.raises(AssertionError, match=r"FAIL +at least 401 units"):
         assert_gate(report, {"min_units": 401})
 
 
@@ -230,7 +230,7 @@ def test_junit_and_markdown(files, capsys, monkeypatch):
     )
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(files / "summary.md"))
     assert run(files, "--junit", str(files / "out.xml")) == 1
-    suite = ElementTree.parse(files / "out.xml").getroot()[0]  # noqa: S314 - our own file
+    suite = ET.parse(files / "out.xml").getroot()[0]  # noqa: S314 - our own file
     assert {name: suite.get(name) for name in ("tests", "failures", "errors")} == {
         "tests": "3",
         "failures": "1",
