@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
-    from rankbound import label_ranking
+    from rankbound import label_ranking, protocols
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -55,7 +55,7 @@ _HOMES = {
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
-_MODULES = ("label_ranking",)
+_MODULES = ("label_ranking", "protocols")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -80,6 +80,7 @@ __all__ = [
     "evaluate_scores",
     "fit_comparability",
     "label_ranking",
+    "protocols",
     "rank_bounds_of_truth",
     "rank_of_truth",
     "ranking_uncertainty",
