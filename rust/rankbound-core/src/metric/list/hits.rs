@@ -86,8 +86,13 @@ impl ListValue for HitRate {
         }
         // The first group stands at the cut: all later ones lie below it.
         let (few, many) = (first.relevant.min(slots), first.relevant.max(slots));
-        let misses = (0..few).map(|i| libm::log1p(-f64::from(many) / f64::from(first.tied - i)));
-        -libm::expm1(misses.sum())
+        let drawn = (0..few).map(|i| f64::from(many) / f64::from(first.tied - i));
+        if few == 1 {
+            return drawn.sum();
+        }
+        // The form that keeps its digits: near 1 the product itself, near 0 the sum of logarithms.
+        let missed: f64 = drawn.clone().map(|share| 1.0 - share).product();
+        if missed <= 0.5 { 1.0 - missed } else { -libm::expm1(drawn.map(|share| libm::log1p(-share)).sum()) }
     }
 
     fn variance(&self, list: TieProfile<'_>) -> Option<f64> {
