@@ -19,9 +19,12 @@ __all__ = [
     "exposure_entropy",
     "exposure_gini",
     "fit_knots",
+    "gap_intervals",
     "group_sums",
+    "linearised_error",
     "list_values",
     "scan_scores",
+    "sign_flip_p_values",
     "tie_spread",
     "top_columns",
     "transform_scores",
@@ -127,6 +130,30 @@ def bootstrap_limits(
     num_threads: int,
     progress: Callable[[int, int], object] | None,
 ) -> list[tuple[float, float]]: ...
+def gap_intervals(
+    seed_words: NDArray[np.uint64],
+    series: Sequence[_Floats],
+    counts: _Floats | None,
+    gaps: Sequence[tuple[int, int]],
+    *,
+    method: str,
+    confidence_level: float,
+    alternative: str,
+    n_resamples: int,
+    num_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> list[tuple[float, float, float, float, int]]: ...
+def sign_flip_p_values(
+    seed_words: NDArray[np.uint64],
+    series: Sequence[_Floats],
+    gaps: Sequence[tuple[int, int]],
+    *,
+    alternative: str,
+    n_resamples: int,
+    num_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> list[tuple[float, bool]]: ...
+def linearised_error(candidate: _Floats, baseline: _Floats, counts: _Floats | None) -> float: ...
 def top_columns(
     scores: _AnyScores,
     *,

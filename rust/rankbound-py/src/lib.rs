@@ -29,7 +29,7 @@ mod _core {
     use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
 
     #[pymodule_export]
-    use super::resample::bootstrap_limits;
+    use super::resample::{bootstrap_limits, gap_intervals, linearised_error, sign_flip_p_values};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
