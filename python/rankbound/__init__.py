@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         fit_comparability,
         transform_for_objective,
     )
+    from rankbound.compare import ComparisonReport, PairwiseComparison, compare_models, compare_pair
     from rankbound.ranks import rank_bounds_of_truth, rank_of_truth, top_k
     from rankbound.report import RankingConfig, RankingReport, build_ranking_report
     from rankbound.uncertainty import ranking_uncertainty
@@ -34,6 +35,7 @@ _HOMES = {
         "fit_comparability",
         "transform_for_objective",
     ),
+    "rankbound.compare": ("ComparisonReport", "PairwiseComparison", "compare_models", "compare_pair"),
     "rankbound.ranks": ("rank_bounds_of_truth", "rank_of_truth", "top_k"),
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
@@ -43,7 +45,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "OBJECTIVE_ALPHA",
     "ComparabilityState",
+    "ComparisonReport",
     "GlobalPopularityBaseline",
+    "PairwiseComparison",
     "RankingConfig",
     "RankingObjective",
     "RankingReport",
@@ -54,6 +58,8 @@ __all__ = [
     "apply_popularity_discount",
     "apply_rank_percentile",
     "build_ranking_report",
+    "compare_models",
+    "compare_pair",
     "fit_comparability",
     "rank_bounds_of_truth",
     "rank_of_truth",

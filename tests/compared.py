@@ -1,0 +1,45 @@
+"""Results to compare: what an evaluation of ranked lists, or a report with values per unit, offers."""
+
+import numpy as np
+
+PROTOCOL = {
+    "candidates": {"kind": "full", "n_classes": 100},
+    "truth": {"policy": "per_truth", "unseen": "miss"},
+    "ties": {"rule": "expectation", "equality": "exact"},
+    "metrics": {"k": 10, "gain": "binary"},
+    "version": "1.0",
+}
+
+
+class Result(dict):
+    """Aggregates by key, with values per scored list."""
+
+    def __init__(self, per_user, ids=None, *, fingerprint="targets", protocol=PROTOCOL, aggregates=None):
+        self.per_user = None if per_user is None else {key: np.asarray(of, float) for key, of in per_user.items()}
+        n_lists = len(next(iter(self.per_user.values()))) if per_user else 3
+        self.sample_ids = np.arange(n_lists) if ids is None else np.asarray(ids)
+        self.target_fingerprint = fingerprint
+        self.protocol = protocol
+        if aggregates is None:
+            aggregates = {key: of.mean() for key, of in (self.per_user or {}).items()}
+        super().__init__(aggregates)
+
+
+def result(values, ids=None, **options):
+    return Result({"m": values}, ids, **options)
+
+
+def report(per_unit, *, rows_hash="rows", means=None):
+    """A ranking report, as far as a comparison reads one."""
+    content = {
+        "protocol": PROTOCOL | {"population": {"rows_hash": rows_hash}},
+        "primary_objective": "accuracy",
+        "objectives": {"accuracy": {"micro": means or {}}},
+    }
+    found = Report(content)
+    found.per_unit = per_unit
+    return found
+
+
+class Report(dict):
+    """The payload, with room for a sidecar."""
