@@ -23,6 +23,7 @@ __all__ = [
     "group_sums",
     "linearised_error",
     "list_values",
+    "overlap_lists",
     "scan_scores",
     "sign_flip_p_values",
     "tie_spread",
@@ -154,6 +155,16 @@ def sign_flip_p_values(
     progress: Callable[[int, int], object] | None,
 ) -> list[tuple[float, bool]]: ...
 def linearised_error(candidate: _Floats, baseline: _Floats, counts: _Floats | None) -> float: ...
+def overlap_lists(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    *,
+    a_scores: _Floats | None,
+    b_scores: _Floats | None,
+    k: int,
+    persistence: float,
+    num_threads: int,
+) -> tuple[_Floats, _Floats]: ...
 def top_columns(
     scores: _AnyScores,
     *,

@@ -2,7 +2,8 @@
 //!
 //! Scores narrow to one tie profile per list ([`profile`]); every metric ([`metric`]) and
 //! aggregate ([`aggregate`]) reads only that. [`adjust`] rewrites scores before they are ranked,
-//! [`resample`] gives intervals afterwards.
+//! [`resample`] gives intervals and tests afterwards. [`overlap`] stands
+//! alone: it holds two rankings against each other.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,7 @@ pub mod input;
 #[expect(unreachable_pub, reason = "its trait bounds public functions, but only this crate calls it")]
 mod kernel;
 pub mod metric;
+pub mod overlap;
 pub mod par;
 pub mod profile;
 pub mod resample;

@@ -5,6 +5,7 @@
 mod adjust;
 mod aggregate;
 mod metric;
+mod overlap;
 mod profile;
 mod resample;
 mod run;
@@ -24,6 +25,9 @@ mod _core {
 
     #[pymodule_export]
     use super::metric::{list_values, tie_spread};
+
+    #[pymodule_export]
+    use super::overlap::overlap_lists;
 
     #[pymodule_export]
     use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
