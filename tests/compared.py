@@ -43,3 +43,15 @@ def report(per_unit, *, rows_hash="rows", means=None):
 
 class Report(dict):
     """The payload, with room for a sidecar."""
+
+
+def models(seed=4, n_lists=50):
+    """Ids, and values of three models in two metrics, of which the later ones are better in the first."""
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(0, 30, n_lists)
+    base = rng.random(n_lists)
+    values = {
+        name: {"m": base + 0.1 * rng.random(n_lists) * quality, "h": rng.integers(0, 2, n_lists)}
+        for name, quality in [("a", 0), ("b", 1), ("c", 3)]
+    }
+    return ids, values

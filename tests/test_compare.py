@@ -1,7 +1,6 @@
 """Paired comparison: tests and intervals against enumeration and scipy, whatever the order of models and lists."""
 
 import itertools
-import json
 import math
 from fractions import Fraction
 
@@ -10,17 +9,13 @@ import pytest
 from scipy import stats
 
 import rankbound
-from compared import PROTOCOL, Result, report, result
+from compared import Result, models, report, result
 from rankbound import compare_models, compare_pair
 from rankbound.compare import UnitSums, compare_slices
 from rankbound.compare.corrections import adjust_p_values
 from rankbound.errors import (
     ComparisonError,
-    EmptyInputError,
     InvalidParameterError,
-    InvalidTypeError,
-    MissingDependencyError,
-    ShapeError,
 )
 
 METHODS = ["percentile", "bca", "studentized"]
@@ -208,17 +203,6 @@ def test_corrections_by_hand():
     assert adjust_p_values(p_values, "bh") == pytest.approx(stats.false_discovery_control(p_values), rel=1e-15)
 
 
-def models(seed=4, n_lists=50):
-    rng = np.random.default_rng(seed)
-    ids = rng.integers(0, 30, n_lists)
-    base = rng.random(n_lists)
-    values = {
-        name: {"m": base + 0.1 * rng.random(n_lists) * quality, "h": rng.integers(0, 2, n_lists)}
-        for name, quality in [("a", 0), ("b", 1), ("c", 3)]
-    }
-    return ids, values
-
-
 def mirrored(row):
     """What a comparison must say once its models change places."""
     swap = {"better": "worse", "worse": "better", "inconclusive": "inconclusive"}
@@ -387,162 +371,9 @@ def test_metrics_that_are_no_means_are_named():
     assert lacking.skipped_metrics == {"n": "a does not have it"}
 
 
-def with_field(path, value):
-    part, field = path.split(".")
-    return PROTOCOL | {part: PROTOCOL[part] | {field: value}}
-
-
-def test_what_a_protocol_may_differ_in():
-    for protocol in (
-        with_field("metrics.k", 20),
-        with_field("metrics.names", ["m", "n"]),
-        PROTOCOL | {"version": "2.0", "timings": {"total": 3.0}, "uncertainty": None},
-    ):
-        compare_pair(result([1, 0]), result([0, 1], protocol=protocol), "m", **QUICK)
-
-
-@pytest.mark.parametrize(
-    ("other", "error", "words"),
-    [
-        (result([1, 2, 3], [0, 1, 3]), ComparisonError, "sample ids differ first at position 2, 2 and 3"),
-        (result([1, 2, 3], [0, 2, 1]), ComparisonError, "sample ids differ first at position 1, 1 and 2"),
-        (result([1, 2, 3], ["0", "1", "2"]), ComparisonError, "sample ids differ first at position 0, 0 and '0'"),
-        (result([1, 2]), ComparisonError, "they have 3 and 2 scored lists"),
-        (result([1, 2, 3], fingerprint="x"), ComparisonError, r"different targets \(fingerprints targets and x\)"),
-        (Result(None), ComparisonError, "candidate has no values per user and cannot be paired"),
-        (report(None), ComparisonError, "candidate has no values per unit and cannot be paired"),
-        (
-            result([1, 2, 3], protocol=with_field("truth.unseen", "drop")),
-            ComparisonError,
-            "different protocols and cannot be compared: truth.unseen is 'miss' and 'drop'",
-        ),
-        (
-            result([1, 2, 3], protocol=PROTOCOL | {"ties": {"rule": "min"}}),
-            ComparisonError,
-            "ties.rule is 'expectation' and 'min'; ties.equality is 'exact' and missing",
-        ),
-        (result([1, 2, 3], protocol=with_field("metrics.gain", "exp2")), ComparisonError, "metrics.gain is 'binary'"),
-        (
-            report(UnitSums(units=np.arange(3), counts=np.ones(3), sums={"m": np.ones(3)})),
-            ComparisonError,
-            "one has values per list, the other per unit",
-        ),
-        (result([1, 2, math.nan], aggregates={}), InvalidParameterError, "'m' of candidate cannot be compared"),
-        (Result({"n": [1, 2, 3]}), InvalidParameterError, "candidate has no metric 'm'; it has n"),
-        (result([1, 2, 3], [0, 1]), ShapeError, "candidate has 3 values under 'm', but 2 ids"),
-        (result([], [], aggregates={}), EmptyInputError, "candidate has no scored lists"),
-        (result([1, 2, 3], np.array([0, None, 2])), InvalidTypeError, "candidate has no id at position 1"),
-        ([1, 2, 3], InvalidTypeError, "candidate is a list; compare EvaluationResults"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_paired_is_refused(other, error, words):
-    with pytest.raises(error, match=words):
-        compare_pair(result([1, 2, 3]), other, "m", **QUICK)
-
-
-@pytest.mark.parametrize(
-    ("units", "counts", "words"),
-    [
-        ([0, 1, 2], [1, 1, 2], "unit 2 has different numbers of lists"),
-        ([0, 1, 1], [1, 1, 1], "candidate has a unit twice"),
-        ([0, 1, 2], [1, 0, 1], "candidate has 0 lists in unit 1"),
-    ],
-)
-def test_reports_that_cannot_be_paired(units, counts, words):
-    baseline, candidate = (
-        report(UnitSums(units=np.array(of), counts=np.array(n, float), sums={"m": np.ones(3)}))
-        for of, n in (([0, 1, 2], [1, 1, 1]), (units, counts))
-    )
-    with pytest.raises((ComparisonError, ShapeError), match=words):
-        compare_pair(baseline, candidate, "m", **QUICK)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"alternative": "both"}, InvalidParameterError, "alternative must be one of 'two-sided'"),
-        ({"test_method": "wilcoxon"}, InvalidParameterError, "test_method must be one of 'randomization'"),
-        ({"interval_method": "basic"}, InvalidParameterError, "interval_method must be one of"),
-        ({"correction": "fdr"}, InvalidParameterError, "correction must be one of 'holm'"),
-        ({"n_resamples": 0}, InvalidParameterError, "n_resamples must be at least 1, got 0"),
-        ({"looks": 0}, InvalidParameterError, "looks must be at least 1, got 0"),
-        ({"seed": -1}, InvalidParameterError, "seed must be at least 0"),
-        ({"confidence_level": 1}, InvalidParameterError, "confidence_level must lie between"),
-        ({"reference": "z"}, InvalidParameterError, "reference must be one of 'a', 'b'"),
-        ({"metrics": "m"}, InvalidTypeError, r"metrics must be a list of keys, got 'm'; use \['m'\]"),
-        ({"metrics": []}, InvalidParameterError, "metrics is empty"),
-    ],
-)
-def test_options_are_checked(options, error, words):
-    with pytest.raises(error, match=words):
-        compare_models({"a": result([1, 0]), "b": result([0, 1])}, **options)
-
-
-def test_too_few_models_are_refused():
-    with pytest.raises(InvalidParameterError, match="results has 1 model"):
-        compare_models({"a": result([1, 0])})
-    with pytest.raises(InvalidTypeError, match="results must map names to results, got list"):
-        compare_models([result([1, 0])])
-    with pytest.raises(InvalidParameterError, match="no metric in common"):
-        compare_models({"a": Result({"m": [1, 0]}), "b": Result({"n": [1, 0]})})
-    with pytest.raises(ShapeError, match="slices has 1 entries, but there are 2 scored lists"):
-        compare_slices(result([1, 0]), result([0, 1]), "m", slices=["x"])
-    with pytest.raises(InvalidTypeError, match="slices has no label at position 1"):
-        compare_slices(result([1, 0]), result([0, 1]), "m", slices=["x", None])
-
-
 def test_progress_is_told():
     seen = []
     compare_pair(
         result(np.zeros(40)), result(np.ones(40)), "m", show_progress=lambda *done: seen.append(done), n_resamples=100
     )
     assert seen.count((100, 100)) >= 2
-
-
-COLUMNS = [
-    "metric", "baseline", "candidate", "slice", "n_samples", "n_units", "n_nonzero", "tie_rate", "baseline_mean",
-    "candidate_mean", "difference", "relative_difference", "ci_low", "ci_high", "standard_error", "p_value",
-    "p_adjusted", "significant", "direction", "alternative", "test_method", "exact", "interval_method", "correction",
-    "n_hypotheses", "confidence_level", "n_resamples", "seed", "looks", "n_dropped",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
-def test_frames(backend):
-    ids, values = models()
-    found = compare_models({name: Result(of, ids) for name, of in values.items()}, **QUICK)
-    frame = found.to_frame(backend)
-    columns = frame.column_names if backend == "pyarrow" else list(frame.columns)
-    assert columns == COLUMNS
-    assert len(frame) == 6
-    assert list(map(float, np.asarray(frame["difference"]))) == [row.difference for row in found]
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    found = compare_models({"a": result([1, 0]), "b": result([0, 1])}, **QUICK)
-    monkeypatch.setattr("rankbound._tables.find_spec", lambda _: None)
-    with pytest.raises(MissingDependencyError, match="to_frame needs one of pandas, polars, pyarrow"):
-        found.to_frame()
-
-
-def test_json(tmp_path):
-    found = compare_models({"a": result([0, 0]), "b": result([0, 0])}, **QUICK, interval_method="bca")
-    text = found.to_json(tmp_path / "comparison.json")
-    assert (tmp_path / "comparison.json").read_text() == text
-    document = json.loads(text)
-    assert document["schema"] == "rankbound-comparison-1"
-    assert list(document["comparisons"][0]) == COLUMNS
-    assert document["comparisons"][0]["ci_low"] is None
-    assert document["comparisons"][0]["p_value"] == 1.0
-
-
-def test_markup_is_escaped():
-    names = {"a|b": result([0.5, 0.25, 0.5]), "<script>": result([0.5, 0.5, 0.5])}
-    found = compare_models(names, **QUICK)
-    assert "<script>" not in found._repr_html_()
-    assert "&lt;script&gt;" in found._repr_html_()
-    assert "a\\|b" in found.to_markdown()
-    head, _, row, *_ = found.to_markdown().splitlines()
-    assert head.count("|") == row.replace("\\|", "").count("|")
-    assert "+0.0833 [+0.0000, +0.2500]" in row
-    assert "looks: 1" in found.to_markdown()
