@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import rankbound
-from compared import Result, models, report, result
+from compared import Report, Result, models, result
 from rankbound import compare_models, compare_pair
-from rankbound.compare import UnitSums, compare_slices
+from rankbound.compare import compare_slices
 from rankbound.compare.corrections import adjust_p_values
 from rankbound.errors import (
     ComparisonError,
@@ -311,16 +311,12 @@ def test_means_are_the_results_own():
     assert math.isnan(zero.relative_difference)
 
 
-def test_reports_are_compared_by_unit():
-    ids, candidate, baseline, *sums, counts = several_lists(20)
-    units = np.array([f"u{unit:02}" for unit in range(20)])
-    reports = [
-        report(UnitSums(units=units, counts=counts, sums={"m": of}), means={"m": of.sum() / counts.sum()})
-        for of in sums
-    ]
-    by_unit = compare_pair(reports[1], reports[0], "m", **QUICK)
-    by_list = compare_pair(result(baseline, ids), result(candidate, ids), "m", **QUICK)
-    assert by_unit == by_list
+def test_reports_are_compared_by_the_results_they_keep():
+    ids, values = models()
+    results = [Result(values[name], ids) for name in "ab"]
+    by_report = compare_pair(*map(Report, results), "m", **QUICK)
+    assert by_report == compare_pair(*results, "m", **QUICK)
+    assert by_report == compare_pair(results[0], Report(results[1]), "m", **QUICK)
 
 
 def test_saved_results_are_loaded(monkeypatch, tmp_path):

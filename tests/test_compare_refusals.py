@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from compared import PROTOCOL, Result, report, result
+from compared import PROTOCOL, Report, Result, result
 from rankbound import compare_models, compare_pair
-from rankbound.compare import UnitSums, compare_slices
+from rankbound.compare import compare_slices
 from rankbound.errors import ComparisonError, EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 QUICK = {"n_resamples": 500, "num_threads": 2}
@@ -36,7 +36,7 @@ def test_what_a_protocol_may_differ_in():
         (result([1, 2]), ComparisonError, "they have 3 and 2 scored lists"),
         (result([1, 2, 3], fingerprint="x"), ComparisonError, r"different targets \(fingerprints targets and x\)"),
         (Result(None), ComparisonError, "candidate has no values per user and cannot be paired"),
-        (report(None), ComparisonError, "candidate has no values per unit and cannot be paired"),
+        (Report(None), ComparisonError, "candidate has no values per unit and cannot be paired"),
         (
             result([1, 2, 3], protocol=with_field("truth.unseen", "drop")),
             ComparisonError,
@@ -48,11 +48,6 @@ def test_what_a_protocol_may_differ_in():
             "ties.rule is 'expectation' and 'min'; ties.equality is 'exact' and missing",
         ),
         (result([1, 2, 3], protocol=with_field("metrics.gain", "exp2")), ComparisonError, "metrics.gain is 'binary'"),
-        (
-            report(UnitSums(units=np.arange(3), counts=np.ones(3), sums={"m": np.ones(3)})),
-            ComparisonError,
-            "one has values per list, the other per unit",
-        ),
         (result([1, 2, math.nan], aggregates={}), InvalidParameterError, "'m' of candidate cannot be compared"),
         (Result({"n": [1, 2, 3]}), InvalidParameterError, "candidate has no metric 'm'; it has n"),
         (result([1, 2, 3], [0, 1]), ShapeError, "candidate has 3 values under 'm', but 2 ids"),
@@ -64,23 +59,6 @@ def test_what_a_protocol_may_differ_in():
 def test_what_cannot_be_paired_is_refused(other, error, words):
     with pytest.raises(error, match=words):
         compare_pair(result([1, 2, 3]), other, "m", **QUICK)
-
-
-@pytest.mark.parametrize(
-    ("units", "counts", "words"),
-    [
-        ([0, 1, 2], [1, 1, 2], "unit 2 has different numbers of lists"),
-        ([0, 1, 1], [1, 1, 1], "candidate has a unit twice"),
-        ([0, 1, 2], [1, 0, 1], "candidate has 0 lists in unit 1"),
-    ],
-)
-def test_reports_that_cannot_be_paired(units, counts, words):
-    baseline, candidate = (
-        report(UnitSums(units=np.array(of), counts=np.array(n, float), sums={"m": np.ones(3)}))
-        for of, n in (([0, 1, 2], [1, 1, 1]), (units, counts))
-    )
-    with pytest.raises((ComparisonError, ShapeError), match=words):
-        compare_pair(baseline, candidate, "m", **QUICK)
 
 
 @pytest.mark.parametrize(

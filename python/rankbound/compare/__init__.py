@@ -5,7 +5,6 @@ from rankbound.compare.margins import MarginTest, equivalence, noninferiority
 from rankbound.compare.models import compare_models, compare_pair, compare_slices
 from rankbound.compare.planning import minimum_detectable_effect, units_needed
 from rankbound.compare.report import ComparisonReport, PairwiseComparison
-from rankbound.compare.source import UnitSums
 from rankbound.compare.top_overlap import Overlap, overlap
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "PairwiseComparison",
     "UnitChange",
     "UnitChanges",
-    "UnitSums",
     "compare_models",
     "compare_pair",
     "compare_slices",

@@ -43,7 +43,7 @@ def compare_models(
     Parameters
     ----------
     results : mapping of str to EvaluationResult, RankingReport, str or path-like
-        Models by name: results with values per user, reports with values per unit, or paths of saved results. They
+        Models by name: results with values per user, reports that keep values per unit, or paths of saved results. They
         must be of the same lists in the same order, judged by the same targets and protocol.
     metrics : sequence of str or None, default None
         Keys to compare; None takes all that every model has. Those whose aggregate is no mean over lists are left out
@@ -219,7 +219,7 @@ def compare_slices(
     metric : str
         Key of the metric.
     slices : array_like of shape (n_lists,)
-        The slice of each scored list; of each unit for reports.
+        The slice of each scored list.
     correction : {"holm", "bonferroni", "bh"} or None, default "holm"
         For the slices.
     **options

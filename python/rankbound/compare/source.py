@@ -1,4 +1,4 @@
-"""What can be compared: values per list or per unit, from results of either kind, brought to one shape."""
+"""What can be compared: results with values per list, and what makes two of them a pair."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,25 +17,6 @@ from rankbound.errors import ComparisonError, EmptyInputError, InvalidTypeError,
 
 # The accumulator holds values below this.
 VALUE_LIMIT = 2.0**40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitSums:
-    """Values of a report by unit, from which it can be paired with another one.
-
-    Attributes
-    ----------
-    units : ndarray of shape (n_units,)
-        Distinct ids.
-    counts : ndarray of shape (n_units,)
-        Number of lists of each unit, at least 1.
-    sums : mapping of str to ndarray of shape (n_units,)
-        Sum of each metric over the unit's lists, float64.
-    """
-
-    units: NDArray[Any]
-    counts: NDArray[np.float64]
-    sums: Mapping[str, NDArray[np.float64]]
 
 
 @runtime_checkable
@@ -61,13 +42,11 @@ class PerUserResult(Protocol):
 
 @runtime_checkable
 class PerUnitReport(Protocol):
-    """A ``RankingReport`` that has its values by unit at hand."""
+    """A report that keeps the result behind it, such as a ``RankingReport``."""
 
     @property
-    def per_unit(self) -> UnitSums | None:
-        """Sums of each metric by unit."""
-
-    def __getitem__(self, key: str, /) -> Any: ...
+    def per_unit(self) -> PerUserResult | None:
+        """The values of its primary objective."""
 
 
 Comparable: TypeAlias = PerUserResult | PerUnitReport | str | PathLike[str]
@@ -75,11 +54,10 @@ Comparable: TypeAlias = PerUserResult | PerUnitReport | str | PathLike[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One model's values: a record per scored list, or per unit with the number of its lists."""
+    """One model's values, one per scored list."""
 
     name: str
     ids: NDArray[Any]
-    counts: NDArray[np.float64] | None
     values: Mapping[str, NDArray[np.float64]]
     aggregates: Mapping[str, Any]
     fingerprint: str
@@ -87,28 +65,24 @@ class Source:
 
     def mean(self, metric: str) -> float:
         """Return the mean over lists, as the result itself has it."""
-        values = self.values[metric]
-        if self.counts is None:
-            return _core.exact_mean(values)
-        return _core.exact_sum(values) / _core.exact_sum(self.counts)
+        return _core.exact_mean(self.values[metric])
 
     def is_mean(self, metric: str) -> bool:
         """Return whether the result's aggregate is the mean of the values, which is what gets compared."""
         values = self.values[metric]
         # The mean of logarithms is no estimate of the logarithm of the mean.
-        if metric.startswith("LogRBP") or not (np.abs(values) < VALUE_LIMIT).all():
+        if metric.startswith("LogRBP") or metric.endswith(".logmean") or not (np.abs(values) < VALUE_LIMIT).all():
             return False
         aggregate = self.aggregates.get(metric)
         return aggregate is None or bool(np.isclose(float(aggregate), self.mean(metric), rtol=1e-9, atol=1e-12))
 
     def restrict(self, chosen: NDArray[np.bool_]) -> "Source":
-        """Return the records that are chosen."""
+        """Return the lists that are chosen."""
         return replace(
             self,
             ids=self.ids[chosen],
-            counts=None if self.counts is None else self.counts[chosen],
             values={metric: values[chosen] for metric, values in self.values.items()},
-            # They are those of all records.
+            # They are those of all lists.
             aggregates={},
         )
 
@@ -119,7 +93,7 @@ def read_source(result: Any, name: str) -> Source:
     Parameters
     ----------
     result : EvaluationResult, RankingReport with ``per_unit``, str or path-like
-        A result, or the path of a saved ``EvaluationResult``.
+        A result, a report that keeps one, or the path of a saved ``EvaluationResult``.
     name : str
         The model, for messages.
 
@@ -131,52 +105,43 @@ def read_source(result: Any, name: str) -> Source:
     Raises
     ------
     ComparisonError
-        If it has no values per user or unit.
+        If it has no values per list.
     InvalidTypeError, ShapeError, EmptyInputError
         If it is no result, or contradicts itself.
     """
-    ids, counts, values, aggregates, fingerprint, protocol = _contents(result, name)
-    labels, missing = split_missing(as_vector(ids, name=f"the ids of {name}"), name=f"the ids of {name}")
+    if isinstance(result, (str, PathLike)):
+        return read_source(rankbound.EvaluationResult.load(fspath(result)), name)
+    if isinstance(result, PerUnitReport):
+        if result.per_unit is None:
+            raise ComparisonError(f"{name} has no values per unit and cannot be paired; pass the result saved with it")
+        return read_source(result.per_unit, name)
+    if not isinstance(result, PerUserResult):
+        raise InvalidTypeError(
+            f"{name} is a {type(result).__name__}; compare EvaluationResults with per-user values, RankingReports with "
+            "per-unit values, or paths of saved results"
+        )
+    if result.per_user is None:
+        raise ComparisonError(
+            f"{name} has no values per user and cannot be paired; evaluate it so that it collects them"
+        )
+    ids, missing = split_missing(as_vector(result.sample_ids, name=f"the ids of {name}"), name=f"the ids of {name}")
     if missing.any():
         raise InvalidTypeError(f"{name} has no id at position {int(missing.argmax())}; give every list one")
-    if not len(labels):
+    if not len(ids):
         raise EmptyInputError(f"{name} has no scored lists: there is nothing to compare")
-    series = {str(metric): _numbers(of_metric, f"{metric!r} of {name}") for metric, of_metric in values.items()}
-    for what, array in {**series, **({} if counts is None else {"counts": counts})}.items():
-        if len(array) != len(labels):
-            raise ShapeError(f"{name} has {len(array)} values under {what!r}, but {len(labels)} ids")
-    if counts is not None:
-        _check_units(labels, counts, name)
+    values = {
+        str(metric): _numbers(of_metric, f"{metric!r} of {name}") for metric, of_metric in result.per_user.items()
+    }
+    for metric, of_metric in values.items():
+        if len(of_metric) != len(ids):
+            raise ShapeError(f"{name} has {len(of_metric)} values under {metric!r}, but {len(ids)} ids")
     return Source(
         name=name,
-        ids=labels,
-        counts=counts,
-        values=series,
-        aggregates=aggregates,
-        fingerprint=fingerprint,
-        protocol=protocol,
-    )
-
-
-def _contents(result: Any, name: str) -> tuple[Any, NDArray[np.float64] | None, Any, Any, str, Any]:
-    """Return ids, counts, values, aggregates, fingerprint and protocol."""
-    if isinstance(result, (str, PathLike)):
-        return _contents(rankbound.EvaluationResult.load(fspath(result)), name)
-    if isinstance(result, PerUserResult):
-        if result.per_user is None:
-            raise ComparisonError(f"{name} has no values per user and cannot be paired; evaluate it with per_user=True")
-        aggregates = result if isinstance(result, Mapping) else {}
-        return result.sample_ids, None, result.per_user, aggregates, result.target_fingerprint, result.protocol
-    if isinstance(result, PerUnitReport):
-        stored = result.per_unit
-        if stored is None:
-            raise ComparisonError(f"{name} has no values per unit and cannot be paired; make the report with them")
-        counts, protocol = _numbers(stored.counts, f"the counts of {name}"), result["protocol"]
-        aggregates = result["objectives"][result["primary_objective"]]["micro"]
-        return stored.units, counts, stored.sums, aggregates, protocol["population"]["rows_hash"], protocol
-    raise InvalidTypeError(
-        f"{name} is a {type(result).__name__}; compare EvaluationResults with per-user values, RankingReports with "
-        "per-unit values, or paths of saved ones"
+        ids=ids,
+        values=values,
+        aggregates=result if isinstance(result, Mapping) else {},
+        fingerprint=result.target_fingerprint,
+        protocol=result.protocol,
     )
 
 
@@ -185,15 +150,6 @@ def _numbers(values: Any, what: str) -> NDArray[np.float64]:
     if array.ndim != 1 or array.dtype.kind not in "fiub":
         raise InvalidTypeError(f"{what} must be one number each, got {array.dtype} of {array.shape}")
     return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _check_units(units: NDArray[Any], counts: NDArray[np.float64], name: str) -> None:
-    wrong = ~((counts >= 1) & (counts < VALUE_LIMIT))
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise ShapeError(f"{name} has {counts[at]:g} lists in unit {show(units[at])}; leave out units without lists")
-    if len(np.unique(units)) < len(units):
-        raise ShapeError(f"{name} has a unit twice; add up the sums of its lists")
 
 
 def check_paired(first: Source, other: Source) -> None:
@@ -213,8 +169,6 @@ def check_paired(first: Source, other: Source) -> None:
     differences = protocol_differences(first.protocol, other.protocol)
     if differences:
         raise ComparisonError(f"{pair} follow different protocols and cannot be compared: {'; '.join(differences)}")
-    if (first.counts is None) != (other.counts is None):
-        raise ComparisonError(f"{pair} cannot be paired: one has values per list, the other per unit; make both alike")
     if len(first.ids) != len(other.ids):
         raise ComparisonError(
             f"{pair} cannot be paired: they have {len(first.ids)} and {len(other.ids)} scored lists; evaluate both on "
@@ -227,9 +181,6 @@ def check_paired(first: Source, other: Source) -> None:
             f"{pair} cannot be paired: their sample ids differ first at position {at}, {show(first.ids[at])} and "
             f"{show(other.ids[at])}; evaluate both on the same lists in the same order"
         )
-    if first.counts is not None and other.counts is not None and not np.array_equal(first.counts, other.counts):
-        at = int((first.counts != other.counts).argmax())
-        raise ComparisonError(f"{pair} cannot be paired: unit {show(first.ids[at])} has different numbers of lists")
     if first.fingerprint != other.fingerprint:
         raise ComparisonError(
             f"{pair} cannot be compared: they were judged by different targets (fingerprints {first.fingerprint} and "
@@ -275,7 +226,7 @@ def pair_units(sources: Mapping[str, Source], metrics: Sequence[str]) -> PairedU
     Returns
     -------
     PairedUnits
-        Independent of the order of the records.
+        Independent of the order of the lists.
 
     Raises
     ------
@@ -290,15 +241,15 @@ def pair_units(sources: Mapping[str, Source], metrics: Sequence[str]) -> PairedU
     columns = {(name, metric): source.values[metric] for name, source in sources.items() for metric in metrics}
     if len(ids) == len(first.ids):
         sums = {key: values[places] for key, values in columns.items()}
-        counts = None if first.counts is None else first.counts[places]
+        counts = None
     else:
         unit_of = codes.astype(np.uint32)
         sums = {key: _core.group_sums(values, unit_of, len(ids))[0] for key, values in columns.items()}
-        counts = np.bincount(unit_of, first.counts).astype(np.float64)
+        counts = np.bincount(unit_of).astype(np.float64)
     return PairedUnits(
         ids=ids,
-        counts=None if counts is None or (counts == 1).all() else counts,
-        n_samples=len(ids) if counts is None else int(counts.sum()),
+        counts=counts,
+        n_samples=len(first.ids),
         sums=sums,
         means={(name, metric): source.mean(metric) for name, source in sources.items() for metric in metrics},
     )
