@@ -31,7 +31,7 @@ def test_frames(backend):
 
 def test_a_missing_library_is_named(monkeypatch):
     found = compare_models({"a": result([1, 0]), "b": result([0, 1])}, **QUICK)
-    monkeypatch.setattr("rankbound._tables.find_spec", lambda _: None)
+    monkeypatch.setattr("rankbound._text_tables.find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="to_frame needs one of pandas, polars, pyarrow"):
         found.to_frame()
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rankbound._files import atomic_write
-from rankbound._tables import Table, cell, html_table, markdown_table, number, to_native_frame
+from rankbound._text_tables import Table, cell, html_table, markdown_table, number, to_native_frame
 
 SCHEMA = "rankbound-comparison-1"
 WHOLE = "all"

@@ -6,7 +6,7 @@ from html import escape
 from textwrap import fill
 from typing import Any
 
-from rankbound._tables import Table, cell, html_list, html_table, markdown_table, number, to_native_frame
+from rankbound._text_tables import Table, cell, html_list, html_table, markdown_table, number, to_native_frame
 
 WIDTH = 100
 NO_INTERVALS = "No intervals: they were turned off, or there is nothing to resample."
