@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         fit_comparability,
         transform_for_objective,
     )
+    from rankbound.compare import ComparisonReport, PairwiseComparison, compare_models, compare_pair
     from rankbound.evaluation import (
         EvaluationResult,
         RankedLists,
@@ -51,6 +52,7 @@ _HOMES = {
         "evaluate_recommender",
         "evaluate_scores",
     ),
+    "rankbound.compare": ("ComparisonReport", "PairwiseComparison", "compare_models", "compare_pair"),
     "rankbound.ranks": ("rank_bounds_of_truth", "rank_of_truth", "top_k"),
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
@@ -61,8 +63,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "OBJECTIVE_ALPHA",
     "ComparabilityState",
+    "ComparisonReport",
     "EvaluationResult",
     "GlobalPopularityBaseline",
+    "PairwiseComparison",
     "RankedLists",
     "RankingConfig",
     "RankingEvaluator",
@@ -75,6 +79,8 @@ __all__ = [
     "apply_popularity_discount",
     "apply_rank_percentile",
     "build_ranking_report",
+    "compare_models",
+    "compare_pair",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
     "evaluate_scores",

@@ -24,11 +24,15 @@ __all__ = [
     "exposure_gini",
     "fingerprint",
     "fit_knots",
+    "gap_intervals",
     "group_sums",
+    "linearised_error",
     "list_values",
+    "overlap_lists",
     "profile_lists",
     "profile_scores",
     "scan_scores",
+    "sign_flip_p_values",
     "sum_pairs",
     "tie_spread",
     "top_columns",
@@ -144,6 +148,40 @@ def bootstrap_limits(
     num_threads: int,
     progress: Callable[[int, int], object] | None,
 ) -> list[tuple[float, float]]: ...
+def gap_intervals(
+    seed_words: NDArray[np.uint64],
+    series: Sequence[_Floats],
+    counts: _Floats | None,
+    gaps: Sequence[tuple[int, int]],
+    *,
+    method: str,
+    confidence_level: float,
+    alternative: str,
+    n_resamples: int,
+    num_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> list[tuple[float, float, float, float, int]]: ...
+def sign_flip_p_values(
+    seed_words: NDArray[np.uint64],
+    series: Sequence[_Floats],
+    gaps: Sequence[tuple[int, int]],
+    *,
+    alternative: str,
+    n_resamples: int,
+    num_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> list[tuple[float, bool]]: ...
+def linearised_error(candidate: _Floats, baseline: _Floats, counts: _Floats | None) -> float: ...
+def overlap_lists(
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    *,
+    a_scores: _Floats | None,
+    b_scores: _Floats | None,
+    k: int,
+    persistence: float,
+    num_threads: int,
+) -> tuple[_Floats, _Floats]: ...
 def top_columns(
     scores: _AnyScores,
     *,

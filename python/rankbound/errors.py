@@ -70,6 +70,10 @@ class StateError(RankboundError):
     """A comparability state is missing, unfit for the request, or belongs to other classes."""
 
 
+class ComparisonError(RankboundError):
+    """Two results cannot be paired, or a test is undefined for them."""
+
+
 class FileFormatError(RankboundError):
     """A file is missing, truncated or of another format."""
 

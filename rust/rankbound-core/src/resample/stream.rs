@@ -23,6 +23,12 @@ const TASK: usize = ROW << 12;
 /// Words of a lane that are mapped together, while they are in the first-level cache.
 const WORDS: usize = 64;
 
+/// numpy's PCG64 for `SeedSequence(seed).generate_state(4, uint64)`.
+pub(super) fn pcg64(seed_words: [u64; 4]) -> Pcg64 {
+    let [state_high, state_low, stream_high, stream_low] = seed_words.map(u128::from);
+    Pcg64::new(state_high << 64 | state_low, stream_high << 64 | stream_low)
+}
+
 /// The indices of `default_rng(seed).integers(0, bound, ...)`, in order.
 pub(super) struct IndexStream {
     /// Stands before the first word that is not used yet.
@@ -37,9 +43,8 @@ impl IndexStream {
     /// The stream for numpy's `SeedSequence(seed).generate_state(4, uint64)` and a `bound` of at
     /// least 2 (for 1, numpy draws nothing).
     pub(super) fn new(seed_words: [u64; 4], bound: u32) -> Self {
-        let [state_high, state_low, stream_high, stream_low] = seed_words.map(u128::from);
         Self {
-            rng: Pcg64::new(state_high << 64 | state_low, stream_high << 64 | stream_low),
+            rng: pcg64(seed_words),
             range: Range { bound, threshold: bound.wrapping_neg() % bound },
             draws: Draws::default(),
             spare: Vec::new(),
