@@ -71,7 +71,7 @@ class StateError(RankboundError):
 
 
 class ComparisonError(RankboundError):
-    """Two results cannot be paired, or a test is undefined for them."""
+    """Two results measure different things, cannot be paired, or leave a test undefined."""
 
 
 class FileFormatError(RankboundError):
@@ -84,10 +84,6 @@ class ReportError(RankboundError):
 
 class MissingDependencyError(RankboundError, ImportError):
     """An optional library is needed and not installed."""
-
-
-class ComparisonError(RankboundError):
-    """Two results measure different things and must not be compared."""
 
 
 class ReliabilityWarning(UserWarning):

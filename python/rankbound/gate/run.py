@@ -8,6 +8,7 @@ from typing import Any, Literal
 from rankbound.compare import compare_pair
 from rankbound.compare.protocol import protocol_differences
 from rankbound.errors import RankboundError
+from rankbound.evaluation.result import EvaluationResult
 from rankbound.gate.evidence import Evidence, Interval, read_evidence
 from rankbound.gate.policy import Floor, GatePolicy, Limit, OnUndecided, Regression, Verdict, as_policy
 
@@ -199,10 +200,10 @@ class _Judge:
         drop = rule.max_drop if rule.max_drop is not None else (rule.max_relative_drop or 0.0) * abs(before)
         difference, interval = value - before, None
         try:
-            if self._can_pair(rule.metric):
+            both = self._pair_of(rule.metric)
+            if both is not None:
                 pair = compare_pair(
-                    self.incumbent.per_unit,
-                    self.candidate.per_unit,
+                    *both,
                     rule.metric,
                     confidence_level=self.policy.confidence_level,
                     n_resamples=self.policy.n_resamples,
@@ -218,9 +219,12 @@ class _Judge:
             words, numbers, difference, bound=-drop, interval=interval, on_undecided=undecided, paired=True
         )
 
-    def _can_pair(self, metric: str) -> bool:
-        both = [self.candidate.per_unit, self.incumbent.per_unit if self.incumbent else None]
-        return all(one is not None and metric in (one.per_user or {}) for one in both)
+    def _pair_of(self, metric: str) -> tuple[EvaluationResult, EvaluationResult] | None:
+        """Return the values per unit of incumbent and candidate, if both have this metric."""
+        before, now = self.incumbent.per_unit if self.incumbent else None, self.candidate.per_unit
+        if before is None or now is None or any(metric not in (one.per_user or {}) for one in (before, now)):
+            return None
+        return before, now
 
     def _verdict(self, rule: Verdict) -> GateOutcome:
         words = f"verdict on {rule.metric} against {rule.against} is {rule.required}"
