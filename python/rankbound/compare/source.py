@@ -28,7 +28,7 @@ class PerUserResult(Protocol):
         """Values of each metric, one per scored list."""
 
     @property
-    def sample_ids(self) -> NDArray[Any]:
+    def sample_ids(self) -> NDArray[Any] | None:
         """Id of each scored list; lists that share one are a unit."""
 
     @property
@@ -120,7 +120,7 @@ def read_source(result: Any, name: str) -> Source:
             f"{name} is a {type(result).__name__}; compare EvaluationResults with per-user values, RankingReports with "
             "per-unit values, or paths of saved results"
         )
-    if result.per_user is None:
+    if result.per_user is None or result.sample_ids is None:
         raise ComparisonError(
             f"{name} has no values per user and cannot be paired; evaluate it so that it collects them"
         )
