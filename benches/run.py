@@ -9,6 +9,7 @@ import scipy
 
 import bootstrap
 import label_ranking
+import lists
 import peers
 import report_memory
 import report_time
@@ -20,6 +21,7 @@ BENCHES = {
     "memory": report_memory,
     "bootstrap": bootstrap,
     "label_ranking": label_ranking,
+    "lists": lists,
     "peers": peers,
 }
 

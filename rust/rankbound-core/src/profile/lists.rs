@@ -108,6 +108,7 @@ struct Finder {
     // Place and item of the relevant ones that are listed, and the items of those that are not.
     positions: Vec<(u32, u32)>,
     absent: Vec<u32>,
+    codes: Vec<u32>,
     // Positions of the items listed for the first time, if others were left out.
     kept: Vec<usize>,
     kept_scores: Vec<f64>,
@@ -126,6 +127,7 @@ impl Finder {
             missing: Vec::new(),
             positions: Vec::new(),
             absent: Vec::new(),
+            codes: Vec::new(),
             kept: Vec::new(),
             kept_scores: Vec::new(),
         }
@@ -188,48 +190,48 @@ impl Finder {
         relevant: &[u32],
         keep_first: bool,
     ) -> Result<()> {
+        self.codes.clear();
+        self.codes.extend(items.iter().map(|&item| u32::try_from(item.into()).unwrap_or(u32::MAX)));
         let n_items = self.n_items;
-        let is_known = |item: i64| u32::try_from(item).is_ok_and(|code| (code as usize) < n_items);
-        if !items.iter().fold(true, |all, &item| all & is_known(item.into())) {
-            let position = items.iter().position(|&item| !is_known(item.into())).unwrap_or(0);
+        if self.codes.iter().fold(0, |largest, &code| code.max(largest)) as usize >= n_items && !items.is_empty() {
+            let position = self.codes.iter().position(|&code| code as usize >= n_items).unwrap_or(0);
             return Err(Error::UnknownItem { list, position, item: items[position].into(), n_items });
         }
-        let code = |item: I| u32::try_from(item.into()).expect("checked above");
         self.positions.clear();
         self.absent.clear();
         self.kept.clear();
+        let (codes, marks) = (&self.codes[..], &mut self.marks[..]);
         for &item in relevant {
             let (word, shift) = word_and_shift(item);
-            self.marks[word] |= WANTED << shift;
+            marks[word] |= WANTED << shift;
         }
-        for (position, &item) in items.iter().enumerate() {
-            let item = code(item);
+        for (position, &item) in codes.iter().enumerate() {
             let (word, shift) = word_and_shift(item);
-            let marks = self.marks[word] >> shift & (WANTED | LISTED);
-            if marks != 0 {
-                if marks & LISTED != 0 {
-                    if keep_first {
-                        continue;
-                    }
-                    let first = items.iter().position(|&other| code(other) == item).unwrap_or(0);
-                    return Err(Error::DuplicateItem { list, item: item.into(), first, second: position });
+            let before = marks[word];
+            marks[word] = before | LISTED << shift;
+            let mark = before >> shift & (WANTED | LISTED);
+            if mark & LISTED != 0 {
+                if keep_first {
+                    continue;
                 }
+                let first = codes.iter().position(|&other| other == item).unwrap_or(0);
+                return Err(Error::DuplicateItem { list, item: item.into(), first, second: position });
+            }
+            if mark != 0 {
                 let place = if keep_first { self.kept.len() } else { position };
                 self.positions.push((column(place), item));
             }
-            self.marks[word] |= LISTED << shift;
             if keep_first {
                 self.kept.push(position);
             }
         }
         for &item in relevant {
             let (word, shift) = word_and_shift(item);
-            if self.marks[word] >> shift & LISTED == 0 {
+            if marks[word] >> shift & LISTED == 0 {
                 self.absent.push(item);
             }
         }
-        let used = items.iter().map(|&item| code(item)).chain(relevant.iter().copied());
-        used.for_each(|item| self.marks[word_and_shift(item).0] = 0);
+        codes.iter().chain(relevant).for_each(|&item| marks[word_and_shift(item).0] = 0);
         Ok(())
     }
 
