@@ -286,3 +286,10 @@ def test_html_is_escaped(report):
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert r"\| & more" in RankingReport(payload).to_markdown()
+
+
+def test_a_protocol_that_was_edited_is_refused(report):
+    payload = json.loads(report.to_json())
+    payload["protocol"]["truth"]["unseen"] = "drop"
+    with pytest.raises(ReportError, match="changed after it was written"):
+        RankingReport(payload)

@@ -105,6 +105,12 @@ def protocol_block(
     return {**block, "semantic_hash": _hash(semantic), "hash": _hash(block)}
 
 
+def is_unchanged(protocol: Mapping[str, Any]) -> bool:
+    """Return whether a protocol block is as it was hashed."""
+    block = {name: part for name, part in protocol.items() if name not in ("semantic_hash", "hash")}
+    return bool(protocol.get("hash") == _hash(block))
+
+
 def list_warnings(given: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return what a reader must know about how the maker of the lists chose truths and candidates."""
     warnings = []

@@ -13,6 +13,7 @@ from rankbound.errors import FileFormatError, ReportError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.report import render
 from rankbound.report.model import SCHEMA_VERSION, Report
+from rankbound.report.protocol import is_unchanged
 
 # Where a null stands for an undefined number, NaN in Python.
 _NUMERIC = ("objectives", "ties", "baselines", "chance", "uncertainty", "primary_score")
@@ -214,6 +215,8 @@ def _check_consistency(payload: Mapping[str, Any]) -> None:
         if isinstance(entry, Mapping) == (name in _TIE_NUMBERS):
             wanted = "a number" if name in _TIE_NUMBERS else "a spread of min, max and sd"
             raise ReportError(f"this report has {entry!r} at ties/{name}, which must be {wanted}")
+    if not is_unchanged(payload["protocol"]):
+        raise ReportError("this report has a protocol that was changed after it was written; make the report again")
     if payload["n_units"] > payload["n_rows"]:
         raise ReportError(f"this report has {payload['n_units']} n_units, more than its {payload['n_rows']} n_rows")
 
