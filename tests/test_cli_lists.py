@@ -1,0 +1,112 @@
+"""``rankbound evaluate`` and ``rankbound compare``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rankbound import EvaluationResult, evaluate_scores
+from rankbound.cli import main
+
+RUN = "q1 Q0 a 1 3.0 me\nq1 Q0 b 2 2.0 me\nq1 Q0 c 3 2.0 me\nq2 Q0 a 1 1.0 me\nq9 Q0 a 1 1.0 me\n"
+QRELS = "q1 0 b 1\nq1 0 d 2\nq2 0 a 1\nq3 0 a 1\nq4 0 a 0\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "run.txt").write_text(RUN)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    return tmp_path
+
+
+def evaluate(files, *options):
+    return main(["evaluate", "--run", str(files / "run.txt"), "--qrels", str(files / "qrels.txt"), *options])
+
+
+def test_evaluate_prints_metrics_and_what_ties_leave_open(files, capsys):
+    assert evaluate(files, "--metrics", "recall@1+2,mrr@3") == 0
+    out = capsys.readouterr().out
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:5] if line.strip()}
+    # q1 has b in a tie for places 2 and 3 and lacks d; q2 is right; q3 has no list; q4 nothing relevant.
+    assert [float(number) for number in lines["recall@2"]] == pytest.approx([5 / 12, 1 / 3, 0.5], abs=1e-6)
+    assert [float(number) for number in lines["mrr@3"]] == pytest.approx([17 / 36, 4 / 9, 0.5], abs=1e-6)
+    assert "3 of 4 queries have relevant items" in out
+
+
+def test_evaluate_writes_aggregates_and_values(files, capsys):
+    values = files / "values.npz"
+    assert evaluate(files, "--metrics", "recall@2", "-o", "-", "--per-user", str(values)) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recall@2"] == pytest.approx(5 / 12)
+    assert found["protocol"]["ties"]["rule"] == "expectation"
+    assert sorted(EvaluationResult.load(values).sample_ids) == ["q1", "q2", "q3"]
+    assert evaluate(files, "--metrics", "recall@2", "-o", str(files / "out.json")) == 0
+    assert json.loads((files / "out.json").read_text())["n_rows"] == 4
+
+
+def test_evaluate_reads_tables(tmp_path, capsys):
+    (tmp_path / "run.csv").write_text("query,item,score\n1,7,0.5\n1,8,0.4\n")
+    (tmp_path / "qrels.tsv").write_text("query\titem\trelevance\n1\t8\t1\n")
+    options = [
+        "--run",
+        str(tmp_path / "run.csv"),
+        "--qrels",
+        str(tmp_path / "qrels.tsv"),
+        "--metrics",
+        "mrr@5",
+        "-o",
+        "-",
+    ]
+    assert main(["evaluate", *options]) == 0
+    assert json.loads(capsys.readouterr().out)["mrr@5"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--metrics", "ndgc@10"], "ndgc@10"),
+        (["--per-user", "values.txt"], ".npz or .parquet"),
+        (["-o", "/nowhere/out.json"], "/nowhere"),
+    ],
+)
+def test_evaluate_refuses_bad_options(files, capsys, options, words):
+    assert evaluate(files, *options) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_evaluate_names_a_missing_file(files, capsys):
+    (files / "run.txt").unlink()
+    assert evaluate(files) == 2
+    assert "run.txt" in capsys.readouterr().err
+
+
+@pytest.fixture
+def results(tmp_path):
+    rng = np.random.default_rng(1)
+    truth = np.eye(20)[rng.integers(20, size=200)]
+    paths = []
+    for name, strength in (("old.npz", 0.2), ("new.parquet", 0.5)):
+        result = evaluate_scores(rng.random((200, 20)) + strength * truth, truth, metrics=["ndcg@10", "recall@3"])
+        result.save(tmp_path / name)
+        paths.append(str(tmp_path / name))
+    return paths
+
+
+def test_compare_prints_a_table_or_json(results, tmp_path, capsys):
+    assert main(["compare", *results, "--n-resamples", "500"]) == 0
+    table = capsys.readouterr().out
+    assert "| new | old | ndcg@10 |" in table
+    assert "better" in table
+    assert main(["compare", *results, "--metrics", "recall@3", "--n-resamples", "500", "-o", "-"]) == 0
+    assert [of["metric"] for of in json.loads(capsys.readouterr().out)["comparisons"]] == ["recall@3"]
+    assert main(["compare", *results, "--n-resamples", "500", "-o", str(tmp_path / "found.json")]) == 0
+    assert len(json.loads((tmp_path / "found.json").read_text())["comparisons"]) == 2
+
+
+def test_compare_refuses_what_cannot_be_paired(results, capsys):
+    assert main(["compare", results[0]]) == 2
+    assert "at least two" in capsys.readouterr().err
+    assert main(["compare", results[0], results[0]]) == 2
+    assert "twice" in capsys.readouterr().err
+    assert main(["compare", *results, "--metrics", "ndcg@11"]) == 2
+    assert "ndcg@11" in capsys.readouterr().err
