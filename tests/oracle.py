@@ -139,3 +139,83 @@ def flat(node, prefix=""):
     if not isinstance(node, dict):
         return {prefix: node}
     return {key: leaf for name, child in node.items() for key, leaf in flat(child, f"{prefix}/{name}").items()}
+
+
+def list_metrics(k, *, patience=Fraction(85, 100), max_grade=3):  # noqa: C901 - one definition after another
+    """Return metrics of lists with any number of relevant items by their definitions, at a cut-off or none.
+
+    Each takes the grades in ranked order, 0 where not relevant, and the grades of all relevant items.
+    """
+
+    def cut(ranked):
+        return ranked if k is None else ranked[:k]
+
+    def hits(ranked):
+        return Fraction(sum(grade > 0 for grade in ranked))
+
+    def divided(ranked, number):
+        return hits(cut(ranked)) / number
+
+    def f1(ranked, relevant):
+        precision, recall = hits(cut(ranked)) / k, hits(cut(ranked)) / len(relevant)
+        return 2 * precision * recall / (precision + recall) if recall else Fraction(0)
+
+    def precisions(ranked):
+        return sum(hits(ranked[: at + 1]) / (at + 1) for at, grade in enumerate(cut(ranked)) if grade > 0)
+
+    def reciprocal_rank(ranked, _relevant):
+        return next((Fraction(1, at + 1) for at, grade in enumerate(cut(ranked)) if grade > 0), Fraction(0))
+
+    def rank_biased(ranked, gain):
+        return sum((1 - patience) * patience**at * gain(grade) for at, grade in enumerate(cut(ranked)) if grade > 0)
+
+    def expected_reciprocal_rank(ranked, _relevant):
+        value, reached = Fraction(0), Fraction(1)
+        for at, grade in enumerate(cut(ranked)):
+            stops = (2 ** Fraction(grade) - 1) / Fraction(2) ** max_grade
+            value, reached = value + reached * Fraction(stops) / (at + 1), reached * (1 - Fraction(stops))
+        return value
+
+    def cumulated(ranked, gain, discount):
+        return sum(Fraction(gain(grade)) * discount(at + 1) for at, grade in enumerate(cut(ranked)) if grade > 0)
+
+    every = {
+        "mrr": reciprocal_rank,
+        "map": lambda ranked, relevant: precisions(ranked) / min(len(relevant), k or len(relevant)),
+        "map_relevant": lambda ranked, relevant: precisions(ranked) / len(relevant),
+        "rbp": lambda ranked, _: rank_biased(ranked, lambda _: 1),
+        "err": expected_reciprocal_rank,
+    }
+    if k is not None:
+        every |= {
+            "hit_rate": lambda ranked, _: Fraction(hits(cut(ranked)) > 0),
+            "precision": lambda ranked, _: divided(ranked, k),
+            "recall": lambda ranked, relevant: divided(ranked, len(relevant)),
+            "calibrated_recall": lambda ranked, relevant: divided(ranked, min(k, len(relevant))),
+            "f1": f1,
+        }
+    gains = {"": lambda _: 1, "_exp2": lambda grade: 2**grade - 1, "_linear": lambda grade: grade}
+    discounts = {
+        "": lambda rank: Fraction(1 / math.log2(1 + rank)),
+        "_jk2002": lambda rank: Fraction(1 / max(1.0, math.log2(rank))),
+    }
+    for (of_gain, gain), (of_discount, discount) in product(gains.items(), discounts.items()):
+
+        def dcg(ranked, _relevant, gain=gain, discount=discount):
+            return cumulated(ranked, gain, discount)
+
+        def ndcg(ranked, relevant, gain=gain, discount=discount):
+            return cumulated(ranked, gain, discount) / cumulated(sorted(relevant, reverse=True), gain, discount)
+
+        every |= {f"dcg{of_gain}{of_discount}": dcg, f"ndcg{of_gain}{of_discount}": ndcg}
+    at = "" if k is None else f"@{k}"
+    named = {name + at: metric for name, metric in every.items()}
+    return named | {"r_precision": lambda ranked, relevant: hits(ranked[: len(relevant)]) / len(relevant)}
+
+
+def list_outcomes(metric, scores, grades, excluded=(), *, drop=False):
+    """Return what each order of the candidates is worth; nothing without relevant items."""
+    relevant = [grade for item, grade in enumerate(grades) if grade > 0 and not (drop and item in excluded)]
+    if not relevant:
+        return []
+    return [metric([grades[item] for item in order], relevant) for order in orders(scores, excluded)]

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
-from rankbound._options import as_choice
+from rankbound._options import as_choice, as_flag
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.fingerprint import Fingerprint
 from rankbound.evaluation.plan import Plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.targets import Targets
 from rankbound.metrics import RankingBatch
-
-LOG_MEAN = ".logmean"
 
 
 @dataclass(slots=True)
@@ -44,18 +42,15 @@ class Collector:
     ----------
     plan : Plan
         The metrics.
-    collect_per_user : bool
-        Whether to keep the values per list.
-    per_user_dtype : {"float64", "float32"}
-        In which type.
+    kept_dtype : {"float64", "float32"} or None
+        Type in which the values per list are kept; None keeps none.
     num_threads : int
         Threads.
     """
 
-    def __init__(self, plan: Plan, *, collect_per_user: bool, per_user_dtype: str, num_threads: int) -> None:
+    def __init__(self, plan: Plan, *, kept_dtype: str | None, num_threads: int) -> None:
         self.plan = plan
-        self.collect_per_user = collect_per_user
-        self.per_user_dtype = as_choice(per_user_dtype, ("float64", "float32"), name="per_user_dtype")
+        self.kept_dtype = kept_dtype
         self.num_threads = num_threads
         self.reset()
 
@@ -103,11 +98,11 @@ class Collector:
         self.debug_rows += batch.debug_rows
         self.ids.append(batch.sample_ids[scored])
         self.scored.append(scored)
-        if self.collect_per_user:
+        if self.kept_dtype is not None:
             everything = bool(scored.all())
             for key, column in values.items():
                 kept = column if everything else column[scored]
-                self.values[key].append(kept.astype(self.per_user_dtype, copy=False))
+                self.values[key].append(kept.astype(self.kept_dtype, copy=False))
 
     def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         if not self.plan.customs:
@@ -146,10 +141,13 @@ class Collector:
         """
         if self.plan.customs or other.plan.customs:
             raise InvalidParameterError("metrics of your own cannot be merged: update one evaluator with every batch")
-        if self.plan.core != other.plan.core or self.collect_per_user != other.collect_per_user:
+        if self.plan.core != other.plan.core:
             raise InvalidParameterError(
-                f"evaluators of different metrics or options cannot be merged: {self.plan.labels} and "
-                f"{other.plan.labels}"
+                f"evaluators of different metrics cannot be merged: {self.plan.labels} and {other.plan.labels}"
+            )
+        if self.kept_dtype != other.kept_dtype:
+            raise InvalidParameterError(
+                "evaluators with different collect_per_user or per_user_dtype cannot be merged: values would be lost"
             )
         if other.sums is None:
             return
@@ -171,6 +169,7 @@ class Collector:
         self,
         *,
         width: int,
+        per_user_dtype: str | None,
         protocol: Mapping[str, Any],
         metadata: Mapping[str, Any],
         row_slices: Mapping[str, NDArray[np.bool_]],
@@ -183,6 +182,8 @@ class Collector:
         ----------
         width : int
             The deepest rank there is, for metrics of the whole list.
+        per_user_dtype : {"float64", "float32"} or None
+            Type of the values in the result; None leaves them out.
         protocol, metadata : mapping
             Attached to the result.
         row_slices : mapping of str to ndarray of shape (n_rows,), dtype bool
@@ -199,6 +200,9 @@ class Collector:
         """
         ids = np.concatenate(self.ids) if self.ids else np.empty(0, dtype=np.int64)
         values = {key: np.concatenate(chunks) if chunks else np.empty(0) for key, chunks in self.values.items()}
+        per_user = None
+        if per_user_dtype is not None:
+            per_user = {key: column.astype(per_user_dtype, copy=False) for key, column in values.items()}
         slices = {name: self._row_slice(mask, values) for name, mask in row_slices.items()}
         slices |= {
             name: {"n_rows": of.n_rows, "n_scored_rows": of.n_scored_rows, **of.aggregates()[0]}
@@ -211,8 +215,8 @@ class Collector:
             n_scored_rows=self.n_scored_rows,
             n_units=len(np.unique(ids)),
             required_k=self.plan.required_k or width,
-            per_user=values if self.collect_per_user else None,
-            sample_ids=ids if self.collect_per_user else None,
+            per_user=per_user,
+            sample_ids=None if per_user is None else ids,
             ties=ties,
             slices=slices,
             metadata=dict(metadata),
@@ -238,8 +242,8 @@ class Collector:
         for metric, (count, mean, best, worst, sd, share), (_, _, upper_best, *_) in zip(
             core, means, upper, strict=True
         ):
-            if metric.family == "log_rbp":
-                metrics[metric.key.removesuffix(LOG_MEAN) + ".n"] = count
+            if metric.count_key:
+                metrics[metric.count_key] = count
             metrics[metric.key] = mean
             ties[metric.key] = {
                 "share_tied_at_cut": share,
@@ -249,6 +253,11 @@ class Collector:
             }
         for custom in self.plan.customs:
             computed = custom.compute()
+            missing = [key for key in custom.result_keys if key not in computed]
+            if missing:
+                raise InvalidParameterError(
+                    f"{type(custom).__name__}.compute returned no {missing[0]!r}; it must return every result key"
+                )
             metrics |= {key: float(computed[key]) for key in custom.result_keys}
         return metrics, ties
 
@@ -256,10 +265,38 @@ class Collector:
         scored = np.concatenate(self.scored) if self.scored else np.empty(0, dtype=np.bool_)
         within = mask[scored]
         found: dict[str, float] = {"n_rows": int(mask.sum()), "n_scored_rows": int(within.sum())}
+        count_keys = {metric.key: metric.count_key for metric in self.plan.core}
         for key, column in values.items():
-            kept = np.ascontiguousarray(column[within], dtype=np.float64)
-            found[key] = _core.exact_log_mean(kept) if key.endswith(LOG_MEAN) else _core.exact_mean(kept)
+            count_key = count_keys.get(key)
+            if count_key:
+                found[count_key] = found["n_scored_rows"]
+            found[key] = (_core.exact_log_mean if count_key else _core.exact_mean)(column[within])
         return found
+
+
+def as_value_dtypes(collect_per_user: Any, per_user_dtype: Any, *, exact: bool) -> tuple[str | None, str | None]:
+    """Return the type in which values per list are returned, and the one in which they are kept; None for not at all.
+
+    Parameters
+    ----------
+    collect_per_user, per_user_dtype
+        As in :func:`rankbound.evaluate_scores`.
+    exact : bool
+        Whether something else is computed from the values, which must then be neither missing nor rounded.
+
+    Returns
+    -------
+    returned, kept : {"float64", "float32"} or None
+        Checked.
+
+    Raises
+    ------
+    RankboundError
+        For another type, or what is no boolean.
+    """
+    dtype = as_choice(per_user_dtype, ("float64", "float32"), name="per_user_dtype")
+    returned = dtype if as_flag(collect_per_user, name="collect_per_user") else None
+    return returned, "float64" if exact else returned
 
 
 def as_sample_ids(sample_ids: Any, n_rows: int, *, first: int = 0) -> NDArray[Any]:

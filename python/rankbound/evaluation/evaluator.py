@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rankbound._options import as_flag
+from numpy.typing import NDArray
+
 from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.evaluation.collector import as_sample_ids
 from rankbound.evaluation.finish import as_metadata
@@ -67,7 +68,7 @@ class RankingEvaluator:
         self._collector = ListCollector(
             as_plan(metrics, width=None),
             options,
-            collect_per_user=as_flag(collect_per_user, name="collect_per_user"),
+            collect_per_user=collect_per_user,
             per_user_dtype=per_user_dtype,
         )
 
@@ -90,7 +91,7 @@ class RankingEvaluator:
         targets : scipy sparse matrix or array_like of shape (n_rows, n_items)
             Grades; items with a grade above 0 are relevant.
         sample_ids : array_like of shape (n_rows,) or None, default None
-            Ids of the rows; None goes on numbering them. Give them for every batch or for none.
+            Ids of the rows; None goes on numbering them. They are given for every batch or for none.
 
         Raises
         ------
@@ -98,14 +99,14 @@ class RankingEvaluator:
             A subclass that says what is wrong, naming argument, row and item.
         """
         lists, relevant = as_ranked_lists(predictions), as_targets(targets)
-        ids = as_sample_ids(sample_ids, len(relevant), first=self._collector.whole.n_rows)
-        earlier = self._collector.whole.ids
-        if earlier and earlier[0].dtype.kind != ids.dtype.kind:
-            raise InvalidTypeError("sample_ids are of another kind than in the batches before; keep to one kind")
-        self._collector.add(lists, relevant, ids)
+        collector, given = self._collector, sample_ids is not None
+        ids = as_sample_ids(sample_ids, len(relevant), first=collector.whole.n_rows)
+        _check_ids(collector, [ids], given=given)
+        collector.add(lists, relevant, ids)
+        collector.ids_given = given
 
     def merge(self, other: "RankingEvaluator") -> None:
-        """Add the batches of another evaluator behind those of this one.
+        """Add the batches of another evaluator behind those of this one; rows without ids are numbered anew.
 
         Parameters
         ----------
@@ -115,7 +116,7 @@ class RankingEvaluator:
         Raises
         ------
         InvalidTypeError
-            If it is no evaluator.
+            If it is no evaluator, or has sample ids of another kind.
         InvalidParameterError
             If metrics or options differ.
         """
@@ -126,6 +127,8 @@ class RankingEvaluator:
             raise InvalidParameterError("evaluators with different open_tie or duplicates cannot be merged")
         if mine.n_items and theirs.n_items and mine.n_items != theirs.n_items:
             raise InvalidParameterError(f"evaluators over {mine.n_items} and {theirs.n_items} items cannot be merged")
+        if theirs.ids_given is not None:
+            _check_ids(mine, theirs.whole.ids, given=theirs.ids_given)
         mine.merge(theirs)
 
     def compute(self) -> EvaluationResult:
@@ -136,4 +139,14 @@ class RankingEvaluator:
         EvaluationResult
             NaN aggregates without any list that has relevant items.
         """
-        return self._collector.result(metadata=self._metadata, row_slices={})
+        return self._collector.result(metadata=self._metadata)
+
+
+def _check_ids(collector: ListCollector, ids: list[NDArray[Any]], *, given: bool) -> None:
+    """Refuse ids that do not go with those of the batches before."""
+    if collector.ids_given is None:
+        return
+    if given != collector.ids_given:
+        raise InvalidTypeError("sample_ids were given for some batches and not for others; give all or none")
+    if collector.whole.ids[0].dtype.kind != ids[0].dtype.kind:
+        raise InvalidTypeError("sample_ids are of another kind than in the batches before; keep to one kind")

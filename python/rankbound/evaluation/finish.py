@@ -5,9 +5,8 @@ from typing import Any
 
 from rankbound import _core
 from rankbound._core import __version__
-from rankbound._options import as_flag
 from rankbound.errors import EmptyInputError, InvalidTypeError
-from rankbound.evaluation.collector import Batch, Collector, as_sample_ids
+from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.plan import Plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.slices import as_slices
@@ -62,20 +61,20 @@ def finish(
     targets.check_grades(plan.specs)
     ids = as_sample_ids(sample_ids, len(targets))
     groups = as_slices(slices, n_rows=len(targets), n_items=targets.n_items)
-    keep = as_flag(collect_per_user, name="collect_per_user")
+    # Groups of rows are read from the values.
+    dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(groups.rows))
 
-    def collect(of: Targets, *, values: bool) -> Collector:
-        collector = Collector(plan, collect_per_user=values, per_user_dtype=per_user_dtype, num_threads=num_threads)
+    def collect(of: Targets, *, kept_dtype: str | None) -> Collector:
+        collector = Collector(plan, kept_dtype=kept_dtype, num_threads=num_threads)
         collector.add(Batch(profile(of), of, ids))
         return collector
 
-    # Groups of rows are read from the values.
-    collector = collect(targets, values=keep or bool(groups.rows))
+    collector = collect(targets, kept_dtype=kept_dtype)
     found = protocol()
-    item_slices = {name: collect(targets.of_items(mask), values=False) for name, mask in groups.items.items()}
-    collector.collect_per_user = keep
+    item_slices = {name: collect(targets.of_items(mask), kept_dtype=None) for name, mask in groups.items.items()}
     return collector.result(
         width=width,
+        per_user_dtype=dtype,
         protocol=protocol_of(collector, found),
         metadata=as_metadata(metadata),
         row_slices=groups.rows,

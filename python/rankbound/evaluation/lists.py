@@ -21,8 +21,8 @@ class RankedLists:
         Item indices, integers from 0, best item first. numpy arrays, tensors and anything with ``__dlpack__`` or
         ``__array__``.
     scores : array_like of shape (n_rows, width) or None, default None
-        Scores of the items, falling within a row. Equal scores are ties, averaged over all orders. Without scores the
-        order is the order.
+        Scores of the items, finite and falling within a row. Equal scores are ties, averaged over all orders. Without
+        scores the order is the order.
     n_items : int or None, default None
         Number of items in the catalogue; None takes it from the targets.
     lengths : array_like of shape (n_rows,) or None, default None
@@ -94,6 +94,29 @@ class RankedLists:
             None if self.scores is None else self.scores[cut],
             self.n_items,
             None if self.lengths is None else self.lengths[cut],
+        )
+
+    def without_repeats(self) -> "RankedLists":
+        """Return the lists without items that are listed again; what follows moves up.
+
+        Returns
+        -------
+        RankedLists
+            With lengths.
+        """
+        order = np.argsort(self.indices, axis=1, kind="stable")
+        ordered = np.take_along_axis(self.indices, order, axis=1)
+        again = np.zeros(ordered.shape, dtype=np.bool_)
+        np.put_along_axis(again, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+        if self.lengths is not None:
+            # Padding stands behind the items, so that none of them repeats it.
+            again |= np.arange(self.width) >= self.lengths[:, None]
+        moved = np.argsort(again, axis=1, kind="stable")
+        return RankedLists(
+            np.take_along_axis(self.indices, moved, axis=1),
+            None if self.scores is None else np.take_along_axis(self.scores, moved, axis=1),
+            self.n_items,
+            self.width - again.sum(axis=1),
         )
 
 

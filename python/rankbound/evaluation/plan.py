@@ -8,7 +8,7 @@ from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeEr
 from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
 from rankbound.metrics.spec import CoreMetric
 
-_RESERVED = ("n_scored_rows", "n_units", "debug")
+_RESERVED = ("n_scored_rows", "n_units", "debug", "sample_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,8 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
 
 def _check_keys(plan: Plan) -> None:
     seen: set[str] = set()
-    for key in plan.keys:
+    counts = [metric.count_key for metric in plan.core if metric.count_key]
+    for key in counts + plan.keys:
         if key in seen or key in _RESERVED:
             reason = "is the key of two metrics" if key in seen else "is no key that a metric may have"
             raise InvalidParameterError(f"metrics: {key!r} {reason}; evaluate them one after the other, or rename one")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import as_choice, as_count, as_flag, resolve_num_threads
-from rankbound.errors import ShapeError
-from rankbound.evaluation.collector import Batch, Collector, as_sample_ids
+from rankbound.errors import InvalidParameterError, ShapeError
+from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.debug import debug_rows_of
 from rankbound.evaluation.finish import as_metadata, protocol_of
 from rankbound.evaluation.lists import RankedLists, as_ranked_lists, check_rows
@@ -67,8 +67,8 @@ class ListCollector:
         Whether values per list are in the result.
     per_user_dtype : {"float64", "float32"}
         In which type.
-    keep_values : bool
-        Whether values are needed besides, for groups of rows.
+    row_masks : mapping of str to ndarray of shape (n_rows,), dtype bool
+        Groups of rows to report apart.
     item_masks : mapping of str to ndarray of shape (n_items,), dtype bool
         Groups of items to report apart.
     """
@@ -80,20 +80,24 @@ class ListCollector:
         *,
         collect_per_user: bool,
         per_user_dtype: str,
-        keep_values: bool = False,
+        row_masks: Mapping[str, NDArray[np.bool_]] | None = None,
         item_masks: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
-        def collector(*, values: bool) -> Collector:
-            return Collector(
-                plan, collect_per_user=values, per_user_dtype=per_user_dtype, num_threads=options.num_threads
+        if item_masks and plan.customs:
+            raise InvalidParameterError(
+                f"metrics has {type(plan.customs[0]).__name__}, a metric of your own, which cannot be evaluated for "
+                f"the group of items {next(iter(item_masks))!r} in slices; evaluate it apart"
             )
-
         self.plan = plan
         self.options = options
-        self.collect_per_user = collect_per_user
-        self.whole = collector(values=collect_per_user or keep_values)
+        # Groups of rows are read from the values.
+        self.per_user_dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(row_masks))
+        self.whole = Collector(plan, kept_dtype=kept_dtype, num_threads=options.num_threads)
+        self.row_masks = dict(row_masks or {})
         self.item_masks = dict(item_masks or {})
-        self.of_items = {name: collector(values=False) for name in self.item_masks}
+        self.of_items = {
+            name: Collector(plan, kept_dtype=None, num_threads=options.num_threads) for name in self.item_masks
+        }
         self._forget()
 
     def _forget(self) -> None:
@@ -101,6 +105,8 @@ class ListCollector:
         self.n_items = 0
         self.n_open_ties = 0
         self.has_scores = False
+        # None before the first batch of an evaluator.
+        self.ids_given: bool | None = None
 
     def reset(self) -> None:
         """Forget everything that was added."""
@@ -128,12 +134,12 @@ class ListCollector:
         self._check(lists, targets)
         shown = self.options.debug_users - self.whole.n_rows if self.options.debug else 0
         batch, n_open = self._profile(lists, targets, sample_ids)
-        if shown > 0:
-            batch.debug_rows = debug_rows_of(
-                lists.rows(0, shown), targets.rows(0, min(shown, len(targets))), self.whole.n_rows, self.plan.required_k
-            )
-        if self.plan.customs:
-            batch.ranking = _ranking(lists, targets)
+        if shown > 0 or self.plan.customs:
+            read = lists.without_repeats() if self.options.duplicates == "keep_first" else lists
+            batch.ranking = _ranking(read, targets)
+            if shown > 0:
+                first = targets.rows(0, min(shown, len(targets)))
+                batch.debug_rows = debug_rows_of(read.rows(0, shown), first, self.whole.n_rows, self.plan.required_k)
         others = {}
         for name, mask in self.item_masks.items():
             others[name], _ = self._profile(lists, targets.of_items(mask), sample_ids)
@@ -188,22 +194,27 @@ class ListCollector:
         return Batch(found, targets, sample_ids, upper=upper), n_open
 
     def merge(self, other: "ListCollector") -> None:
-        """Add what another collector of the same metrics and options holds, behind what this one does."""
+        """Add what another collector of the same metrics and options holds, behind what this one does.
+
+        Rows that were numbered for want of ids are numbered anew.
+        """
+        n_before, n_batches = self.whole.n_rows, len(self.whole.ids)
         self.whole.merge(other.whole)
+        if other.ids_given is False:
+            self.whole.ids[n_batches:] = [numbers + n_before for numbers in self.whole.ids[n_batches:]]
+        self.ids_given = self.ids_given if other.ids_given is None else other.ids_given
         self.width = max(self.width, other.width)
         self.n_items = self.n_items or other.n_items
         self.n_open_ties += other.n_open_ties
         self.has_scores = self.has_scores or other.has_scores
 
-    def result(self, *, metadata: Mapping[str, Any], row_slices: Mapping[str, NDArray[np.bool_]]) -> EvaluationResult:
+    def result(self, *, metadata: Mapping[str, Any]) -> EvaluationResult:
         """Return what was found so far.
 
         Parameters
         ----------
         metadata : mapping
             Attached to the result.
-        row_slices : mapping of str to ndarray of shape (n_rows,), dtype bool
-            Groups of rows to report apart.
 
         Returns
         -------
@@ -216,18 +227,15 @@ class ListCollector:
             "ties": {"scores": self.has_scores, "open_tie": self.options.open_tie},
             "population": {"n_open_ties": self.n_open_ties, "width": self.width},
         }
-        keep, self.whole.collect_per_user = self.whole.collect_per_user, self.collect_per_user
-        try:
-            return self.whole.result(
-                width=max(self.width, 1),
-                protocol=protocol_of(self.whole, of_input),
-                metadata=metadata,
-                row_slices=row_slices,
-                item_slices=self.of_items,
-                debug=self.options.debug,
-            )
-        finally:
-            self.whole.collect_per_user = keep
+        return self.whole.result(
+            width=max(self.width, 1),
+            per_user_dtype=self.per_user_dtype,
+            protocol=protocol_of(self.whole, of_input),
+            metadata=metadata,
+            row_slices=self.row_masks,
+            item_slices=self.of_items,
+            debug=self.options.debug,
+        )
 
 
 def _ranking(lists: RankedLists, targets: Targets) -> Callable[[], RankingBatch]:
@@ -281,9 +289,10 @@ def evaluate_ranked_predictions(
     open_tie : {"refuse", "bounds", "as_listed"}, default "refuse"
         What to do about a tie at the end of a list that items beyond it may share, where a value depends on it. It is
         taken for one if at least two listed items share the last score and the list does not hold every item. Refuse
-        it; report the least the value can be, with ``ties[key]["mean_best"]`` the most; or take the tie as complete.
+        it; report the least the value can be, whatever the tie holds and in whatever order, with
+        ``ties[key]["mean_best"]`` the most; or take the tie as complete.
     duplicates : {"refuse", "keep_first"}, default "refuse"
-        What to do about an item that is listed twice.
+        What to do about an item that is listed twice: refuse it, or leave it out where it is listed again.
     sample_ids, slices, collect_per_user, per_user_dtype, metadata, num_threads
         As in :func:`rankbound.evaluate_scores`.
     validate_predictions : bool, default True
@@ -323,11 +332,11 @@ def evaluate_ranked_predictions(
             debug_users=debug_users,
             num_threads=num_threads,
         ),
-        collect_per_user=as_flag(collect_per_user, name="collect_per_user"),
+        collect_per_user=collect_per_user,
         per_user_dtype=per_user_dtype,
-        keep_values=bool(groups.rows),
+        row_masks=groups.rows,
         item_masks=groups.items,
     )
     collector.reset()
     collector.add(lists, relevant, as_sample_ids(sample_ids, len(relevant)))
-    return collector.result(metadata=as_metadata(metadata), row_slices=groups.rows)
+    return collector.result(metadata=as_metadata(metadata))

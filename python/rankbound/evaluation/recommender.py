@@ -9,7 +9,7 @@ import numpy as np
 
 from rankbound._options import as_count, as_cut_off, as_flag
 from rankbound._progress import told
-from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
+from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, RankboundError, ShapeError
 from rankbound.evaluation.collector import as_sample_ids
 from rankbound.evaluation.finish import as_metadata
 from rankbound.evaluation.lists import as_ranked_lists
@@ -120,6 +120,8 @@ def evaluate_recommender(
     n_rows = _n_rows(source)
     if n_rows != len(relevant):
         raise ShapeError(f"source has {n_rows} rows, but targets has {len(relevant)}; give one row per list")
+    if n_rows == 0:
+        raise EmptyInputError("targets has no rows: there is nothing to evaluate")
     size, every = as_cut_off(batch_size, name="batch_size"), as_count(log_every_n_steps, name="log_every_n_steps")
     if logger is not None and not callable(getattr(logger, "info", None)):
         raise InvalidTypeError(f"logger is a {type(logger).__name__} without a method info(str)")
@@ -141,9 +143,9 @@ def evaluate_recommender(
             debug_users=debug_users,
             num_threads=num_threads,
         ),
-        collect_per_user=as_flag(collect_per_user, name="collect_per_user"),
+        collect_per_user=collect_per_user,
         per_user_dtype=per_user_dtype,
-        keep_values=bool(groups.rows),
+        row_masks=groups.rows,
         item_masks=groups.items,
     )
     collector.reset()
@@ -155,14 +157,19 @@ def evaluate_recommender(
     with told(bar, total=len(starts), unit="batch") as tell:
         for step, first in enumerate(starts, start=1):
             last = min(first + size, n_rows)
-            predictions = as_ranked_lists(model.predict_on_batch(source[first:last], k=k))
-            collector.add(predictions, relevant.rows(first, last), ids[first:last])
+            predictions = model.predict_on_batch(source[first:last], k=k)
+            try:
+                collector.add(as_ranked_lists(predictions), relevant.rows(first, last), ids[first:last])
+            except RankboundError as error:
+                raise type(error)(
+                    f"in the batch of rows {first} to {last - 1}, counted from its first: {error}"
+                ) from error
             if tell is not None:
                 tell(step, len(starts))
             if every and step % every == 0:
                 log(f"evaluate recommender@{k} batch {step} of {len(starts)}, {time.monotonic() - began:.1f} s")
     log(f"evaluate recommender@{k} finished: {n_rows} rows in {time.monotonic() - began:.1f} s")
-    return collector.result(metadata=as_metadata(metadata), row_slices=groups.rows)
+    return collector.result(metadata=as_metadata(metadata))
 
 
 def _n_rows(source: Any) -> int:
@@ -171,10 +178,8 @@ def _n_rows(source: Any) -> int:
         rows = next(iter(shape), None)
         if isinstance(rows, (int, np.integer)):
             return int(rows)
-    try:
+    if hasattr(source, "__len__") and hasattr(source, "__getitem__"):
         return len(source)
-    except TypeError as error:
-        raise InvalidTypeError(
-            f"source is a {type(source).__name__}, whose rows cannot be counted and sliced; pass a CSR matrix or "
-            "an array"
-        ) from error
+    raise InvalidTypeError(
+        f"source is a {type(source).__name__}, whose rows cannot be counted and sliced; pass a CSR matrix or an array"
+    )

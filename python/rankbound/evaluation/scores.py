@@ -167,5 +167,5 @@ def _warn_of_masks(mask: Any, n_masked: int, n_relevant: int) -> None:
         warnings.warn(
             f"mask takes {n_masked} of {n_relevant} relevant items out of the candidates: True must mark what is no "
             "candidate; invert it if it marks what is",
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -33,9 +33,10 @@ _FIELDS = (
 def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
     """Do what :meth:`EvaluationResult.save` describes."""
     suffix = _suffix(path)
+    columns = result.columns() if result.has_per_user else {}
     try:
         header = json.dumps(
-            {"format": FORMAT, "schema": SCHEMA_VERSION, "has_per_user": result.has_per_user}
+            {"format": FORMAT, "schema": SCHEMA_VERSION, "columns": list(columns) if columns else None}
             | {name: getattr(result, name) for name in _FIELDS},
             default=_plain,
         )
@@ -43,7 +44,6 @@ def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
         raise InvalidTypeError(
             f"the result cannot be written as JSON ({error}); keep metadata to plain values"
         ) from error
-    columns = result.columns() if result.has_per_user else {}
     if any(column.dtype.kind == "O" for column in columns.values()):
         raise InvalidTypeError("sample_ids are Python objects; use integers or strings to save the result")
     if suffix == ".npz":
@@ -67,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
         header, columns = read(Path(path))
         if header.pop("format") != FORMAT:
             raise ValueError("another format")
-        schema, has_per_user = header.pop("schema"), header.pop("has_per_user")
+        schema, names = header.pop("schema"), header.pop("columns")
     except FileNotFoundError as error:
         raise FileFormatError(f"there is no file {name!r}; write it with result.save(path)") from error
     except RankboundError:
@@ -79,14 +79,14 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
             f"{name!r} has schema version {schema}, this rankbound reads {SCHEMA_VERSION}; save it again"
         )
     try:
-        debug = header.pop("debug_rows")
-        keys = ["sample_id", *(key for key in header["metrics"] if not key.endswith(".n"))]
-        per_user = dict(zip(keys, columns, strict=True)) if has_per_user else None
+        fields = {name: header[name] for name in _FIELDS}
+        debug = fields.pop("debug_rows")
+        per_user = dict(zip(names or [], columns, strict=True))
         return EvaluationResult(
-            **header,
+            **fields,
             debug_rows=None if debug is None else tuple(debug),
-            sample_ids=None if per_user is None else per_user.pop("sample_id"),
-            per_user=per_user,
+            sample_ids=per_user.pop("sample_id") if names else None,
+            per_user=per_user if names else None,
         )
     except (RankboundError, *UNREADABLE) as error:
         raise FileFormatError(f"{name!r} is damaged ({error}); save the result again") from error

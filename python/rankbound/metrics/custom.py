@@ -35,7 +35,9 @@ class RankingMetric(ABC):
     """Base of metrics that :class:`rankbound.RankingEvaluator` runs beside the built-in ones.
 
     A metric of your own sees lists in the order in which they are given, so it is exact only where that order is:
-    ties between equal scores are not averaged.
+    ties between equal scores are not averaged. For groups of rows the mean of its values is reported; for groups of
+    items it cannot be evaluated. Its attributes are copied before each batch, so that a refused batch leaves no trace:
+    keep them small and copyable.
 
     Examples
     --------

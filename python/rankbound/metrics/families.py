@@ -343,9 +343,9 @@ class LogRBP(MetricSpec):
 
     Parameters
     ----------
-    n : int or None, default None
-        Cut-off; None takes the whole list.
-    k : int or None, default None
+    n : int, sequence of int, or None, default None
+        Cut-offs; None takes the whole list.
+    k : int, sequence of int, or None, default None
         Deprecated name of ``n``.
     patience : float, default 0.85
         Probability of going on to the next item, strictly between 0 and 1.
@@ -362,7 +362,7 @@ class LogRBP(MetricSpec):
 
     family: ClassVar[str] = "log_rbp"
 
-    def __init__(self, n: int | None = None, *, k: int | None = None, patience: float = 0.85) -> None:
+    def __init__(self, n: Any = None, *, k: Any = None, patience: float = 0.85) -> None:
         if k is not None:
             if n is not None:
                 raise InvalidParameterError(f"LogRBP got n={n!r} and k={k!r}, its deprecated name; give n alone")
@@ -374,7 +374,7 @@ class LogRBP(MetricSpec):
 
     @property
     def n(self) -> int | None:
-        """The cut-off; None for the whole list."""
+        """The cut-off, the deepest of several; None for the whole list."""
         return self.required_k
 
     @property

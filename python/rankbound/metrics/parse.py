@@ -8,7 +8,9 @@ from rankbound.metrics import families
 from rankbound.metrics.spec import MetricSpec
 
 _LABEL = re.compile(
-    r"(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@(?P<cutoffs>\d+(?:,\d+)*))?(?:\[(?P<options>[^\]]*)\])?(?:\.logmean)?"
+    r"(?P<name>[a-z][a-z0-9_]*)(?:@(?P<cutoffs>[0-9]{1,10}(?:,[0-9]{1,10})*))?(?:\[(?P<options>[^\]]*)\])?"
+    r"(?P<log_mean>\.logmean)?",
+    re.IGNORECASE | re.ASCII,
 )
 
 Maker = Callable[..., MetricSpec]
@@ -78,16 +80,12 @@ def parse(label: str) -> MetricSpec:
     """
     found = _LABEL.fullmatch(label.strip()) if isinstance(label, str) else None
     name = _BY_LOWER_CASE.get(found["name"].lower()) if found else None
-    if found is None or name is None:
+    if found is None or name is None or (found["log_mean"] and name != "LogRBP"):
         raise InvalidParameterError(
             f"{label!r} names no metric; a label looks like 'ndcg@10', with one of the names {', '.join(REGISTRY)}"
         )
     cutoffs = tuple(map(int, found["cutoffs"].split(","))) if found["cutoffs"] else None
     options = _options(found["options"], label)
-    if cutoffs is not None and name == "LogRBP":
-        if len(cutoffs) > 1:
-            raise InvalidParameterError(f"{label!r} has {len(cutoffs)} cut-offs; LogRBP takes one")
-        return REGISTRY[name](cutoffs[0], **options)
     try:
         return REGISTRY[name](cutoffs, **options)
     except TypeError as error:
@@ -102,7 +100,7 @@ def _options(text: str | None, label: str) -> dict[str, float]:
     for part in filter(None, (text or "").split(",")):
         name, equals, value = part.partition("=")
         try:
-            options[name.strip()] = float(value)
+            options[name.strip().lower()] = float(value)
         except ValueError as error:
             raise InvalidParameterError(f"{label!r} has the option {part!r}; write name=number") from error
         if not equals:

@@ -18,6 +18,11 @@ class CoreMetric(NamedTuple):
     discount: str = "log2"
     parameter: float = 0.0
 
+    @property
+    def count_key(self) -> str | None:
+        """Key of the number of lists, which is reported beside logarithms; None for other metrics."""
+        return f"{self.key.removesuffix('.logmean')}.n" if self.family == "log_rbp" else None
+
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._options import as_cut_off, as_flag, resolve_num_threads
+from rankbound._options import as_cut_off, resolve_num_threads
 from rankbound._progress import told
 from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.evaluation import EvaluationResult
-from rankbound.evaluation.collector import Batch, Collector
+from rankbound.evaluation.collector import Batch, Collector, as_value_dtypes
 from rankbound.evaluation.finish import as_metadata, protocol_of
 from rankbound.evaluation.plan import Plan, as_plan
 from rankbound.evaluation.slices import as_slices
@@ -138,19 +138,16 @@ class GradedTable(ABC):
         """
         plan = as_plan(metrics, width=self._width())
         size, threads = as_cut_off(batch_size, name="batch_size"), resolve_num_threads(num_threads)
-        keep = as_flag(collect_per_user, name="collect_per_user")
         groups = as_slices(slices, n_rows=len(self), n_items=len(self.classes))
         targets = as_targets(self.targets)
         targets.check_grades(plan.specs)
-
-        def collector(*, values: bool) -> Collector:
-            return Collector(plan, collect_per_user=values, per_user_dtype=per_user_dtype, num_threads=threads)
-
         # Groups of rows are read from the values.
-        whole = collector(values=keep or bool(groups.rows))
+        returned_dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(groups.rows))
+        whole = Collector(plan, kept_dtype=kept_dtype, num_threads=threads)
         padding = np.zeros(len(self.unseen_items), dtype=np.bool_)
         of_items = {
-            name: (collector(values=False), np.concatenate([mask, padding])) for name, mask in groups.items.items()
+            name: (Collector(plan, kept_dtype=None, num_threads=threads), np.concatenate([mask, padding]))
+            for name, mask in groups.items.items()
         }
         dtype: np.dtype[Any] | None = None
         with told(progress, total=len(self), unit="row") as tell:
@@ -164,10 +161,10 @@ class GradedTable(ABC):
                     of_group.add(Batch(profile(batch.of_items(mask)), batch.of_items(mask), ids))
                 if tell is not None:
                     tell(last, len(self))
-        whole.collect_per_user = keep
         of_input = {**self.protocol, "ties": {"dtype": str(dtype)}}
         return whole.result(
             width=self._width(),
+            per_user_dtype=returned_dtype,
             protocol={**protocol_of(whole, of_input), "split": dict(self.protocol["split"])},
             metadata=as_metadata(metadata),
             row_slices=groups.rows,

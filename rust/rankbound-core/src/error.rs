@@ -125,7 +125,7 @@ pub enum Error {
         /// Number of items in the catalogue.
         n_items: usize,
     },
-    /// A score in a list that is NaN or above the one before it.
+    /// A score in a list that is not finite, or above the one before it.
     #[error("list {list} has the score {value} at position {position}: scores must {rule}")]
     ListScore {
         /// The list.

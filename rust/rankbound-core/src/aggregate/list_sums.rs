@@ -104,10 +104,13 @@ impl ListSums {
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         match (&mut self.of_values, &other.of_values) {
             (Values::Plain(mine), Values::Plain(theirs)) => {
-                for (mine, theirs) in mine.all().zip(theirs.each()) {
-                    *mine = mine.plus(*theirs).ok_or_else(|| {
-                        Error::Parameter("the sum of a metric exceeds 2^47; rescale the grades".into())
-                    })?;
+                let too_large = || Error::Parameter("the sum of a metric exceeds 2^47; rescale the grades".into());
+                for (own, other) in mine.all().zip(theirs.each()) {
+                    *own = own.plus(*other).ok_or_else(too_large)?;
+                }
+                // The means add up both kinds of lists.
+                if mine.tied.iter().any(|sum| sum.plus(mine.untied).is_none()) {
+                    return Err(too_large());
                 }
             }
             (Values::Logarithms(mine), Values::Logarithms(theirs)) => {
@@ -171,6 +174,18 @@ mod tests {
     fn nothing_added_has_no_mean() {
         assert!(ListSums::new(false).means().mean.is_nan());
         assert!(ListSums::new(true).means().mean.is_nan());
+    }
+
+    #[test]
+    fn sums_that_fit_by_themselves_only_are_not_merged() {
+        let largest = VALUE_LIMIT * (1.0 - f64::EPSILON);
+        let (mut untied, mut tied) = (ListSums::new(false), ListSums::new(false));
+        for _ in 0..100 {
+            untied.add(largest).unwrap();
+            tied.add_tied(largest, largest, largest, Some(0.0), false).unwrap();
+        }
+        assert!(untied.clone().merge(&ListSums::new(false)).is_ok());
+        assert!(untied.merge(&tied).is_err());
     }
 
     #[test]

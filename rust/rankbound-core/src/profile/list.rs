@@ -18,8 +18,8 @@ pub struct TieProfile<'a> {
     pub groups: &'a [TieGroup],
     /// Relevant items of the list (`R`), those that are no candidates included.
     pub n_relevant: u32,
-    /// Grades of all relevant items, group after group, then those of items that are no candidates;
-    /// empty if every grade is 1.
+    /// Grades of all relevant items, group after group and falling within one, then those of items
+    /// that are no candidates; empty if every grade is 1.
     pub grades: &'a [f64],
 }
 
@@ -106,7 +106,10 @@ impl Profiles {
     /// Adds a list from the relevant items found among its candidates, in any order, each as its
     /// placement and grade, and the grades of those that are no candidates.
     pub fn push(&mut self, found: &mut [(TieGroup, f64)], missing: &[f64]) {
-        found.sort_unstable_by_key(|(at, _)| at.better);
+        // Within a group by falling grade: rounded sums must not depend on the order of the items.
+        found.sort_unstable_by(|(at, grade), (other, others)| {
+            at.better.cmp(&other.better).then_with(|| others.total_cmp(grade))
+        });
         let start = self.groups.len();
         for (at, grade) in found.iter() {
             match self.groups[start..].last_mut() {
@@ -186,7 +189,7 @@ mod tests {
         profiles.push(&mut [(at(0, 1), 4.0)], &[]);
         let list = profiles.list(0);
         assert_eq!(list.groups, [TieGroup { better: 1, tied: 4, relevant: 2 }, at(5, 1)]);
-        assert_eq!((list.n_relevant, list.grades), (4, &[1.0, 2.0, 3.0, 9.0][..]));
+        assert_eq!((list.n_relevant, list.grades), (4, &[2.0, 1.0, 3.0, 9.0][..]));
         assert_eq!(profiles.list(1).n_relevant, 0);
         assert_eq!(profiles.list(2).grades, [4.0]);
         assert_eq!((profiles.depth(), profiles.largest_grade()), (6, 9.0));

@@ -27,7 +27,7 @@ pub struct ItemLists<'a, I> {
 pub enum OpenTie {
     /// Refuse, if a value depends on it.
     Refuse,
-    /// Put what is listed in the tie behind everything that is not: the least it can be worth.
+    /// Put the relevant items behind everything that may be in the tie: the least it can be worth.
     Worst,
     /// Put the relevant items first, those not listed included: the most it can be worth.
     Best,
@@ -174,7 +174,8 @@ impl Finder {
                 OpenTie::Refuse => {
                     return Err(Error::OpenTie { list, tied: last.tied as usize, length: n_listed });
                 }
-                OpenTie::Worst | OpenTie::Best => self.close(last, targets.n_items(), rules.open_tie == OpenTie::Best),
+                OpenTie::Worst => self.close(last, n_listed, targets.n_items(), false),
+                OpenTie::Best => self.close(last, n_listed, targets.n_items(), true),
             }
         }
         profiles.push(&mut self.found, &self.missing);
@@ -255,27 +256,30 @@ impl Finder {
         group
     }
 
-    /// Puts the relevant items of the last group, which may reach to the end of the catalogue, where
-    /// they are worth most or least.
-    fn close(&mut self, last: TieGroup, n_items: usize, favourable: bool) {
+    /// Puts the relevant items that may be in the last group, which may reach to the end of the
+    /// catalogue, where they are worth most or least: first by falling grade, or last of all items by
+    /// rising grade. Those that come to stand beyond the end of the list are not in it.
+    fn close(&mut self, last: TieGroup, n_listed: usize, n_items: usize, favourable: bool) {
         let start = self.found.partition_point(|(at, _)| at.better < last.better);
+        let mut grades: Vec<f64> = self.found.drain(start..).map(|(_, grade)| grade).collect();
+        grades.append(&mut self.missing);
+        grades.sort_unstable_by(f64::total_cmp);
+        let mut first = n_items - grades.len();
         if favourable {
-            self.found.extend(self.missing.drain(..).map(|grade| (last, grade)));
-            self.found[start..].sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
-        } else {
-            self.found[start..].sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+            grades.reverse();
+            first = last.better as usize;
         }
-        let first = if favourable { last.better } else { column(n_items - (self.found.len() - start)) };
-        for (place, (at, _)) in self.found[start..].iter_mut().enumerate() {
-            *at = TieGroup { better: first + column(place), tied: 1, relevant: 1 };
-        }
+        let n_inside = n_listed.saturating_sub(first).min(grades.len());
+        self.missing.extend_from_slice(&grades[n_inside..]);
+        let place = |(place, &grade)| (TieGroup { better: column(first + place), tied: 1, relevant: 1 }, grade);
+        self.found.extend(grades[..n_inside].iter().enumerate().map(place));
     }
 }
 
 fn check_scores(list: usize, scores: &[f64]) -> Result<()> {
     let refuse = |position: usize, rule| Err(Error::ListScore { list, position, value: scores[position], rule });
-    if let Some(position) = scores.iter().position(|score| score.is_nan()) {
-        return refuse(position, "not be NaN");
+    if let Some(position) = scores.iter().position(|score| !score.is_finite()) {
+        return refuse(position, "be finite; end a list before items that are no candidates, with lengths=");
     }
     if let Some(before) = scores.windows(2).position(|pair| pair[0] < pair[1]) {
         return refuse(before + 1, "not rise from one item to the next; sort each list");
@@ -335,7 +339,7 @@ mod tests {
         assert_eq!(by(OpenTie::Refuse), Err(Error::OpenTie { list: 0, tied: 2, length: 3 }));
         assert_eq!(by(OpenTie::AsListed), Ok((vec![group(1, 2, 1)], 1)));
         assert_eq!(by(OpenTie::Best), Ok((vec![group(1, 1, 1), group(2, 1, 1)], 1)));
-        assert_eq!(by(OpenTie::Worst), Ok((vec![group(8, 1, 1)], 1)));
+        assert_eq!(by(OpenTie::Worst), Ok((vec![], 1)));
         // All relevant items stand above the tie: nothing depends on it.
         assert_eq!(profile(&items, scores, &[4], OpenTie::Refuse).unwrap().1, 0);
     }
@@ -349,6 +353,7 @@ mod tests {
             assert_eq!(refused(&[1, item], None), Error::UnknownItem { list: 0, position: 1, item, n_items: 9 });
         }
         assert!(matches!(refused(&[1, 2], Some(&[1.0, f64::NAN])), Error::ListScore { position: 1, .. }));
+        assert!(matches!(refused(&[1, 2], Some(&[1.0, -f64::INFINITY])), Error::ListScore { position: 1, .. }));
         assert!(matches!(refused(&[1, 2], Some(&[1.0, 2.0])), Error::ListScore { position: 1, .. }));
     }
 }
