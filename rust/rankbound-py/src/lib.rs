@@ -4,6 +4,7 @@
 // PyO3's macros generate `unsafe`; nothing written here is.
 mod adjust;
 mod aggregate;
+mod label_ranking;
 mod metric;
 mod profile;
 mod profiles;
@@ -21,7 +22,10 @@ mod _core {
     use super::adjust::{PyTransform, dead_classes, fit_knots, transform_scores};
 
     #[pymodule_export]
-    use super::aggregate::{exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
+    use super::aggregate::{exact_log_mean, exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
+
+    #[pymodule_export]
+    use super::label_ranking::sum_pairs;
 
     #[pymodule_export]
     use super::metric::{PyListSums, evaluate_lists, list_values, tie_spread};
@@ -30,7 +34,7 @@ mod _core {
     use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
 
     #[pymodule_export]
-    use super::profiles::{PyProfiles, profile_lists, profile_scores};
+    use super::profiles::{PyProfiles, fingerprint, profile_lists, profile_scores};
 
     #[pymodule_export]
     use super::resample::bootstrap_limits;

@@ -16,7 +16,7 @@ mod tests;
 
 pub use embeddings::profile_embeddings;
 pub use list::{BrokenTies, Profiles, TieGroup, TieProfile};
-pub use lists::{ItemLists, OpenTie, profile_lists};
+pub use lists::{ItemLists, ListRules, OpenTie, profile_lists};
 pub use popularity::Popularity;
 pub use ranker::Ranker;
 pub use scan::{Block, Grading, Scan, ScanOptions, lists_per_task, scan};
