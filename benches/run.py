@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 import bootstrap
+import embeddings
 import label_ranking
 import peers
 import report_memory
@@ -20,6 +21,7 @@ BENCHES = {
     "memory": report_memory,
     "bootstrap": bootstrap,
     "label_ranking": label_ranking,
+    "embeddings": embeddings,
     "peers": peers,
 }
 

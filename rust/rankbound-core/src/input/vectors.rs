@@ -38,7 +38,10 @@ impl Vectors<'_> {
     /// scored: as it is, but for [`Similarity::Cosine`] at length 1.
     pub(crate) fn load(&self, row: usize, similarity: Similarity, vector: &mut [f32]) {
         match self {
-            Self::F32(view) => vector.iter_mut().zip(view.row(row)).for_each(|(to, &from)| *to = from),
+            Self::F32(view) => match view.row(row).as_slice() {
+                Some(values) => vector.copy_from_slice(values),
+                None => vector.iter_mut().zip(view.row(row)).for_each(|(to, &from)| *to = from),
+            },
             Self::F16(view) => vector.iter_mut().zip(view.row(row)).for_each(|(to, &from)| *to = from.to_f32()),
         }
         if similarity == Similarity::Cosine {

@@ -6,24 +6,19 @@
 
 use multiversion::multiversion;
 
-use super::products::LANES;
-
 /// Scores of one query that are counted at once, at most; lanes of counts then never overflow.
 pub(crate) const SCORES_PER_BLOCK: usize = 512;
 
 /// Room for the codes of a block.
-pub(crate) type Codes = [[u16; LANES]; SCORES_PER_BLOCK / LANES];
+pub(crate) type Codes = [i16; SCORES_PER_BLOCK];
 
-/// Floats from here to the next power of two are consecutive integers, and so are their bits.
-const INTEGERS: f32 = 8_388_608.0;
-const LEAST: f32 = INTEGERS;
-const GREATEST: f32 = INTEGERS + 65_535.0;
+/// Floats around it are consecutive integers, and the low bits of each are its distance from here.
+const CENTRE: f32 = 12_582_912.0;
+const LEAST: f32 = CENTRE - 32_768.0;
+const GREATEST: f32 = CENTRE + 32_767.0;
 
 /// Codes between the thresholds; what lies beyond them saturates.
 const SPAN: f32 = 60_000.0;
-
-/// Thresholds compared in one pass over the codes, held in registers.
-const AT_ONCE: usize = 4;
 
 /// The codes of scores, fine between a list's lowest and highest threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,18 +33,18 @@ impl Coder {
         let lowest = thresholds.iter().copied().fold(f32::INFINITY, f32::min);
         let highest = thresholds.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let scale = SPAN / (highest - lowest);
-        let offset = f32::midpoint(LEAST, GREATEST) - scale * f32::midpoint(lowest, highest);
+        let offset = CENTRE - scale * f32::midpoint(lowest, highest);
         (scale > 0.0 && scale.is_finite() && offset.is_finite()).then_some(Self { scale, offset })
     }
 
     /// Rises with the score, whatever the scale: rounding keeps the order.
     #[inline(always)]
-    pub(crate) fn code(self, score: f32) -> u16 {
+    pub(crate) fn code(self, score: f32) -> i16 {
         let code = score.mul_add(self.scale, self.offset);
         let code = if code > LEAST { code } else { LEAST };
         let code = if code < GREATEST { code } else { GREATEST };
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are the integer")]
-        let low = code.to_bits() as u16;
+        let low = code.to_bits() as i16;
         low
     }
 }
@@ -66,62 +61,93 @@ pub(crate) struct Thresholds<'a> {
 }
 
 /// Counts a block of scores, none of them NaN.
+///
+/// One threshold after the other, because plain loops over a block in the nearest cache become the
+/// best vector code; without closures, which would not be compiled for the same target.
 #[multiversion(targets("x86_64+avx2+fma"))]
-pub(crate) fn count_block(scores: &[[f32; LANES]], thresholds: &mut Thresholds<'_>, codes: &mut Codes) {
+pub(crate) fn count_block(scores: &[f32], thresholds: &mut Thresholds<'_>, codes: &mut Codes) {
     let codes = &mut codes[..scores.len()];
+    let each = thresholds.values.iter().zip(thresholds.counts.iter_mut());
     let Some(coder) = thresholds.coder else {
-        for (&value, counts) in thresholds.values.iter().zip(thresholds.counts.iter_mut()) {
+        for (&value, counts) in each {
             add_exact(scores, value, counts);
         }
         return;
     };
-    for (codes, scores) in codes.iter_mut().zip(scores) {
-        for lane in 0..LANES {
-            codes[lane] = coder.code(scores[lane]);
-        }
+    for (code, &score) in codes.iter_mut().zip(scores) {
+        *code = coder.code(score);
     }
-    let some = thresholds.values.chunks(AT_ONCE).zip(thresholds.counts.chunks_mut(AT_ONCE));
-    for (values, counts) in some {
-        let code = |at: usize| coder.code(values[at]);
-        let mut found = [(0, false); AT_ONCE];
-        match values.len() {
-            1 => found[..1].copy_from_slice(&count_coded(codes, [code(0)])),
-            2 => found[..2].copy_from_slice(&count_coded(codes, [0, 1].map(code))),
-            3 => found[..3].copy_from_slice(&count_coded(codes, [0, 1, 2].map(code))),
-            _ => found = count_coded(codes, [0, 1, 2, 3].map(code)),
-        }
-        for ((&value, counts), (above, meets)) in values.iter().zip(counts).zip(found) {
-            if meets {
-                add_exact(scores, value, counts);
-            } else {
-                counts[0] += above;
-            }
+    for (&value, counts) in each {
+        match count_coded(codes, coder.code(value)) {
+            Some(above) => counts[0] += above,
+            None => add_exact(scores, value, counts),
         }
     }
 }
 
-/// For each threshold, how many codes are above its own, and whether one equals it.
+/// How many codes are above that of a threshold; none if one equals it.
 #[inline(always)]
-fn count_coded<const N: usize>(codes: &[[u16; LANES]], thresholds: [u16; N]) -> [(u32, bool); N] {
-    let mut above = [[0_u16; LANES]; N];
-    let mut meets = [[false; LANES]; N];
-    for codes in codes {
-        for at in 0..N {
-            for lane in 0..LANES {
-                above[at][lane] = above[at][lane].wrapping_add(u16::from(codes[lane] > thresholds[at]));
-                meets[at][lane] |= codes[lane] == thresholds[at];
-            }
-        }
+fn count_coded(codes: &[i16], threshold: i16) -> Option<u32> {
+    let (mut above, mut equal) = (0_u16, 0_u16);
+    for &code in codes {
+        above = above.wrapping_add(u16::from(code > threshold));
+        equal = equal.wrapping_add(u16::from(code == threshold));
     }
-    std::array::from_fn(|at| {
-        (above[at].iter().map(|&count| u32::from(count)).sum(), meets[at].iter().any(|&meets| meets))
-    })
+    (equal == 0).then_some(u32::from(above))
 }
 
 #[inline(always)]
-fn add_exact(scores: &[[f32; LANES]], value: f32, [above, equal]: &mut [u32; 2]) {
-    for &score in scores.as_flattened() {
+fn add_exact(scores: &[f32], value: f32, [above, equal]: &mut [u32; 2]) {
+    for &score in scores {
         *above = above.wrapping_add(u32::from(score > value));
         *equal = equal.wrapping_add(u32::from(score == value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(scores: &[f32], values: &[f32], coder: Option<Coder>) {
+        let mut counts = vec![[7, 0]; values.len()];
+        let mut thresholds = Thresholds { values, coder, counts: &mut counts };
+        count_block(scores, &mut thresholds, &mut [0; SCORES_PER_BLOCK]);
+        for (value, found) in values.iter().zip(counts) {
+            let count = |matches: fn(&f32, &f32) -> bool| scores.iter().filter(|&score| matches(score, value)).count();
+            assert_eq!(found.map(|count| count as usize), [7 + count(f32::gt), count(f32::eq)]);
+        }
+    }
+
+    proptest! {
+        /// Fine and coarse scores, near and far from the thresholds, under any scale.
+        #[test]
+        fn codes_count_what_the_scores_do(
+            scores in prop::collection::vec((-400_i16..400, any::<bool>()), 1..=SCORES_PER_BLOCK),
+            n_thresholds in 1_usize..12, width in prop::sample::select(vec![1e-42_f32, 1e-9, 0.37, 1e30, 4e35]),
+            scale: f32, offset in -1e8_f32..1e8,
+        ) {
+            let scores: Vec<f32> = scores.into_iter().map(|(at, far)| f32::from(at) * if far { width } else { width / 1e3 }).collect();
+            let values: Vec<f32> = scores.iter().copied().take(n_thresholds).collect();
+            check(&scores, &values, Coder::new(&values));
+            check(&scores, &values, Some(Coder { scale: scale.abs(), offset }));
+        }
+    }
+
+    #[test]
+    fn zeros_of_either_sign_tie() {
+        check(&[0.0, -0.0, 1.0, -1.0], &[-0.0, 0.5, 0.0], Coder::new(&[-0.0, 0.5]));
+    }
+
+    #[test]
+    fn thresholds_without_width_or_with_too_much_are_not_coded() {
+        for values in [&[][..], &[1.0], &[1.0, 1.0], &[f32::MIN, f32::MAX], &[0.0, 1e-45], &[f32::NAN, 1.0, 1.0]] {
+            assert_eq!(Coder::new(values), None, "{values:?}");
+        }
+        let coder = Coder::new(&[-1.0, 3.0]).unwrap();
+        let codes = [f32::NEG_INFINITY, -1.0, 1.0, 3.0, f32::INFINITY].map(|score| coder.code(score));
+        assert_eq!((codes[0], codes[4]), (i16::MIN, i16::MAX));
+        assert!(codes.is_sorted() && codes[1] > i16::MIN && codes[3] < i16::MAX);
     }
 }

@@ -30,7 +30,8 @@ impl Cut {
     }
 }
 
-/// The tie profiles of queries over all items, and how many relevant items are no candidates.
+/// The tie profiles of queries over all items, and how many relevant items are no candidates. The
+/// tick is told how many queries are done.
 ///
 /// An item scores its bias plus the similarity: one chain of fused multiply-adds in `f32` that
 /// starts from the bias (0 without one) and goes over the dimensions in their order. Vectors are
@@ -59,7 +60,7 @@ pub fn profile_embeddings(
     if let Some(exclude) = &exclude {
         exclude.check_sizes(n_queries, n_items)?;
     }
-    embeddings.check(par)?;
+    par.told_as(|_| 0, |par| embeddings.check(par))?;
     let cut = Cut::new(n_queries, embeddings.n_dimensions(), par.num_threads);
     profile_cut(par, &Job { embeddings, targets, exclude }, drop_masked, cut)
 }
@@ -70,16 +71,19 @@ fn profile_cut(par: &mut Par<'_>, job: &Job<'_, '_>, drop_masked: bool, cut: Cut
         .step_by(cut.queries_per_task)
         .map(|first| Share::new(first, n_queries.min(first + cut.queries_per_task)))
         .collect();
-    par.run(shares.iter_mut(), || (), |(), share| share.score_relevant(job))?;
+    par.told_as(|_| 0, |par| par.run(shares.iter_mut(), || (), |(), share| share.score_relevant(job)))?;
+    let chunks = (0..job.targets.n_items()).step_by(cut.items_per_chunk);
+    let (n_shares, n_chunks) = (shares.len(), chunks.len());
     let mut panels = Vec::new();
-    for first in (0..job.targets.n_items()).step_by(cut.items_per_chunk) {
+    for (chunk, first) in chunks.enumerate() {
         let end = job.targets.n_items().min(first + cut.items_per_chunk);
-        job.pack_items(par, (first, end), &mut panels)?;
-        par.run(
-            shares.iter_mut(),
-            || Bench::new(cut.items_per_block),
-            |bench, share| share.count(job, (first, end), &panels, bench),
-        )?;
+        // Queries count as done in so far as items have passed them.
+        let done = |tasks: usize| ((chunk * n_shares + tasks) * cut.queries_per_task / n_chunks).min(n_queries);
+        par.told_as(|_| done(0), |par| job.pack_items(par, (first, end), &mut panels))?;
+        par.told_as(done, |par| {
+            let workspace = || Workspace::new(cut.items_per_block);
+            par.run(shares.iter_mut(), workspace, |workspace, share| share.count(job, (first, end), &panels, workspace))
+        })?;
     }
     let mut profiles = Profiles::new(job.targets.is_graded());
     let n_masked = shares.into_iter().map(|share| share.finish(job, drop_masked, &mut profiles)).sum();
@@ -176,25 +180,25 @@ impl Share {
         job: &Job<'_, '_>,
         (first, end): (usize, usize),
         panels: &[[f32; LANES]],
-        bench: &mut Bench,
+        workspace: &mut Workspace,
     ) -> Result<()> {
-        let items_per_block = bench.scores[0].len() * LANES;
-        let panels_per_block = bench.scores[0].len() * (1 + job.embeddings.n_dimensions());
+        let items_per_block = workspace.scores[0].len() * LANES;
+        let panels_per_block = workspace.scores[0].len() * (1 + job.embeddings.n_dimensions());
         let mut refused: Option<(usize, usize, f32)> = None;
-        bench.load_queries(&job.embeddings, self.first..self.end);
+        workspace.load_queries(&job.embeddings, self.first..self.end);
         for (start, panels) in (first..end).step_by(items_per_block).zip(panels.chunks(panels_per_block)) {
             let items = start..end.min(start + items_per_block);
             for (group, row) in (self.first..self.end).step_by(ROWS).enumerate() {
-                bench.score(&job.embeddings, group, panels);
-                for (query, scores) in (row..self.end.min(row + ROWS)).zip(&mut bench.scores) {
-                    let scores = &mut scores[..items.len().div_ceil(LANES)];
+                workspace.score(&job.embeddings, group, panels);
+                for (query, scores) in (row..self.end.min(row + ROWS)).zip(&mut workspace.scores) {
+                    let scores = &mut scores.as_flattened_mut()[..items.len()];
                     let excluded = job.excluded(query);
-                    if let Some((item, value)) = non_finite(&scores.as_flattened()[..items.len()], start, excluded) {
+                    if let Some((item, value)) = non_finite(scores, start, excluded) {
                         let earlier = refused.is_none_or(|(other, at, _)| (query, item) < (other, at));
                         refused = if earlier { Some((query, item, value)) } else { refused };
                     }
-                    mask(scores.as_flattened_mut(), start, excluded);
-                    count_block(scores, &mut self.thresholds_of(query), &mut bench.codes);
+                    mask(scores, start, excluded);
+                    count_block(scores, &mut self.thresholds_of(query), &mut workspace.codes);
                 }
             }
         }
@@ -237,7 +241,7 @@ impl Share {
 }
 
 /// What one worker computes with.
-struct Bench {
+struct Workspace {
     /// Groups of [`ROWS`] queries, dimension after dimension.
     queries: Vec<[f32; ROWS]>,
     /// Scores of such a group with a block of items.
@@ -245,10 +249,10 @@ struct Bench {
     codes: Codes,
 }
 
-impl Bench {
+impl Workspace {
     fn new(items_per_block: usize) -> Self {
         let scores = std::array::from_fn(|_| vec![[0.0; LANES]; items_per_block / LANES]);
-        Self { queries: Vec::new(), scores, codes: [[0; LANES]; SCORES_PER_BLOCK / LANES] }
+        Self { queries: Vec::new(), scores, codes: [0; SCORES_PER_BLOCK] }
     }
 
     fn load_queries(&mut self, embeddings: &Embeddings<'_>, rows: std::ops::Range<usize>) {
