@@ -62,14 +62,14 @@ pub(crate) struct Thresholds<'a> {
 
 /// Counts a block of scores, none of them NaN.
 ///
-/// One threshold after the other, because plain loops over a block in the nearest cache become the
-/// best vector code; without closures, which would not be compiled for the same target.
+/// Plain loops over a block in the nearest cache become the best vector code; without closures,
+/// which would not be compiled for the same target.
 #[multiversion(targets("x86_64+avx2+fma"))]
 pub(crate) fn count_block(scores: &[f32], thresholds: &mut Thresholds<'_>, codes: &mut Codes) {
     let codes = &mut codes[..scores.len()];
-    let each = thresholds.values.iter().zip(thresholds.counts.iter_mut());
+    let values = thresholds.values;
     let Some(coder) = thresholds.coder else {
-        for (&value, counts) in each {
+        for (&value, counts) in values.iter().zip(thresholds.counts.iter_mut()) {
             add_exact(scores, value, counts);
         }
         return;
@@ -77,23 +77,28 @@ pub(crate) fn count_block(scores: &[f32], thresholds: &mut Thresholds<'_>, codes
     for (code, &score) in codes.iter_mut().zip(scores) {
         *code = coder.code(score);
     }
-    for (&value, counts) in each {
-        match count_coded(codes, coder.code(value)) {
-            Some(above) => counts[0] += above,
-            None => add_exact(scores, value, counts),
+    for (values, counts) in values.chunks(2).zip(thresholds.counts.chunks_mut(2)) {
+        let pair = [coder.code(values[0]), coder.code(values[values.len() - 1])];
+        let above = count_coded(codes, pair);
+        for ((&value, counts), above) in values.iter().zip(counts).zip(above) {
+            match above {
+                Some(above) => counts[0] += u32::from(above),
+                None => add_exact(scores, value, counts),
+            }
         }
     }
 }
 
-/// How many codes are above that of a threshold; none if one equals it.
+/// For two thresholds, how many codes are above that of each; none if one equals either.
 #[inline(always)]
-fn count_coded(codes: &[i16], threshold: i16) -> Option<u32> {
-    let (mut above, mut equal) = (0_u16, 0_u16);
+fn count_coded(codes: &[i16], thresholds: [i16; 2]) -> [Option<u16>; 2] {
+    let (mut first, mut second, mut equal) = (0_u16, 0_u16, 0_u16);
     for &code in codes {
-        above = above.wrapping_add(u16::from(code > threshold));
-        equal = equal.wrapping_add(u16::from(code == threshold));
+        first = first.wrapping_add(u16::from(code > thresholds[0]));
+        second = second.wrapping_add(u16::from(code > thresholds[1]));
+        equal |= u16::from((code == thresholds[0]) | (code == thresholds[1]));
     }
-    (equal == 0).then_some(u32::from(above))
+    if equal == 0 { [Some(first), Some(second)] } else { [None; 2] }
 }
 
 #[inline(always)]

@@ -64,16 +64,25 @@ fn score_tiles<const DISTANCE: bool>(
     scores: &mut [&mut [[f32; LANES]]; ROWS],
 ) {
     for (at, panel) in panels.chunks_exact(1 + queries.len()).enumerate() {
-        let mut sums = [panel[0]; ROWS];
-        for (query, item) in queries.iter().zip(&panel[1..]) {
-            for row in 0..ROWS {
-                for lane in 0..LANES {
-                    sums[row][lane] = step::<DISTANCE>(query[row], item[lane], sums[row][lane]);
-                }
-            }
+        // By name, not in a loop over rows: the compiler keeps them in registers whatever it thinks of loops.
+        let [mut a, mut b, mut c, mut d, mut e, mut f] = [panel[0]; ROWS];
+        for (query, items) in queries.iter().zip(&panel[1..]) {
+            step_lanes::<DISTANCE>(query[0], items, &mut a);
+            step_lanes::<DISTANCE>(query[1], items, &mut b);
+            step_lanes::<DISTANCE>(query[2], items, &mut c);
+            step_lanes::<DISTANCE>(query[3], items, &mut d);
+            step_lanes::<DISTANCE>(query[4], items, &mut e);
+            step_lanes::<DISTANCE>(query[5], items, &mut f);
         }
-        for row in 0..ROWS {
-            scores[row][at] = sums[row];
+        for (scores, sums) in scores.iter_mut().zip([a, b, c, d, e, f]) {
+            scores[at] = sums;
         }
+    }
+}
+
+#[inline(always)]
+fn step_lanes<const DISTANCE: bool>(query: f32, items: &[f32; LANES], sums: &mut [f32; LANES]) {
+    for lane in 0..LANES {
+        sums[lane] = step::<DISTANCE>(query, items[lane], sums[lane]);
     }
 }
