@@ -16,6 +16,10 @@ def random_scores(n_rows: int, n_classes: int, *, dtype: type = np.float32) -> N
     return scores
 
 
+def random_vectors(n_vectors: int, *, seed: int, n_dimensions: int = 128) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).standard_normal((n_vectors, n_dimensions), dtype=np.float32)
+
+
 def random_truths(n_rows: int, n_classes: int) -> NDArray[np.int64]:
     return np.random.default_rng(1).integers(0, n_classes, n_rows)
 

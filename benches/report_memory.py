@@ -30,7 +30,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         )
 
 
-def _status_mb(field: str) -> float:
+def status_mb(field: str) -> float:
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field))
     return int(line.split()[1]) * 1024 / 1e6
 
@@ -47,9 +47,9 @@ def _measure(n_rows: int, n_classes: int, **options: object) -> None:
         skewed_labels(n_classes),
     )
     report(10)  # what is loaded once is no memory of a report
-    before = _status_mb("VmRSS")
+    before = status_mb("VmRSS")
     report(n_rows)
-    print(_status_mb("VmHWM") - before, scores.nbytes / 1e6)
+    print(status_mb("VmHWM") - before, scores.nbytes / 1e6)
 
 
 if __name__ == "__main__":

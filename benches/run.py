@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 import bootstrap
+import embeddings
 import label_ranking
 import lists
 import peers
@@ -22,6 +23,7 @@ BENCHES = {
     "bootstrap": bootstrap,
     "label_ranking": label_ranking,
     "lists": lists,
+    "embeddings": embeddings,
     "peers": peers,
 }
 # A slow-down by a factor of two must not land; the noise of a shared machine may.

@@ -29,6 +29,7 @@ __all__ = [
     "linearised_error",
     "list_values",
     "overlap_lists",
+    "profile_embeddings",
     "profile_lists",
     "profile_scores",
     "scan_scores",
@@ -191,6 +192,7 @@ def top_columns(
     num_threads: int,
 ) -> tuple[_Codes, _Codes]: ...
 
+_Vectors: TypeAlias = NDArray[np.float32] | NDArray[np.float16]
 _Targets: TypeAlias = tuple[NDArray[np.int64], _Codes, _Floats | None, int]
 
 class _ListMetric(Protocol):
@@ -222,6 +224,18 @@ def profile_scores(
     *,
     exclude: tuple[NDArray[np.int64], _Codes] | None,
     mask_neg_inf: bool,
+    drop_masked: bool,
+    num_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> tuple[Profiles, int]: ...
+def profile_embeddings(
+    queries: _Vectors,
+    items: _Vectors,
+    targets: _Targets,
+    *,
+    item_bias: NDArray[np.float32] | None,
+    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    similarity: str,
     drop_masked: bool,
     num_threads: int,
     progress: Callable[[int, int], object] | None,

@@ -1,5 +1,6 @@
 """Evaluation of lists with any number of relevant items: four inputs, one tie profile, one result."""
 
+from rankbound.evaluation.embeddings import evaluate_embeddings
 from rankbound.evaluation.evaluator import RankingEvaluator
 from rankbound.evaluation.lists import RankedLists
 from rankbound.evaluation.ranked import evaluate_ranked_predictions
@@ -11,6 +12,7 @@ __all__ = [
     "EvaluationResult",
     "RankedLists",
     "RankingEvaluator",
+    "evaluate_embeddings",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
     "evaluate_scores",

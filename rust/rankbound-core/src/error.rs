@@ -151,6 +151,50 @@ pub enum Error {
         /// Items in the list.
         length: usize,
     },
+    /// A value of a query's or an item's vector that is NaN or infinite.
+    #[error("{name} has {value} at row {row}, dimension {dimension}: every value must be finite")]
+    VectorValue {
+        /// The argument.
+        name: &'static str,
+        /// Its row.
+        row: usize,
+        /// The dimension.
+        dimension: usize,
+        /// `NaN`, `inf` or `-inf`.
+        value: f32,
+    },
+    /// A vector of zeros where a direction is needed.
+    #[error(
+        "{name} has only zeros in row {row}, and a zero vector has no direction: leave it out, or use similarity='inner'"
+    )]
+    ZeroVector {
+        /// The argument.
+        name: &'static str,
+        /// Its row.
+        row: usize,
+    },
+    /// An item bias that is NaN or infinite.
+    #[error(
+        "item_bias has {value} for item {item}: every value must be finite; to leave an item out, list it in `exclude`"
+    )]
+    ItemBias {
+        /// The item.
+        item: usize,
+        /// `NaN`, `inf` or `-inf`.
+        value: f32,
+    },
+    /// A score computed from vectors that is beyond single precision.
+    #[error(
+        "query {query} scores {value} with item {item}: the sum leaves the range of float32; scale the vectors down"
+    )]
+    ScoreOverflow {
+        /// The query.
+        query: usize,
+        /// The item.
+        item: usize,
+        /// `NaN`, `inf` or `-inf`.
+        value: f32,
+    },
     /// An option outside its range, or options that contradict one another.
     #[error("{0}")]
     Parameter(String),

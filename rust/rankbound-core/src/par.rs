@@ -29,6 +29,11 @@ impl Par<'_> {
         run(&mut Par { num_threads, tick: &mut |_| ControlFlow::Continue(()) })
     }
 
+    /// Runs a part of the work, of which the tick is told `done` of the finished tasks.
+    pub(crate) fn told_as<R>(&mut self, done: impl Fn(usize) -> usize, run: impl FnOnce(&mut Par<'_>) -> R) -> R {
+        run(&mut Par { num_threads: self.num_threads, tick: &mut |finished| (self.tick)(done(finished)) })
+    }
+
     /// Hands the tasks, in order, to workers that each own a state made by `make`, and returns
     /// the states. The states must merge in any order to the same bits.
     ///

@@ -99,8 +99,11 @@ fn named(error: &Error, scores: &str) -> PyErr {
         _ => error.to_string(),
     };
     match error {
-        Error::NonFiniteScore { .. } => NonFiniteScoreError::new_err(message),
-        Error::ScoreOutOfRange { .. } => ScoreRangeError::new_err(message),
+        Error::NonFiniteScore { .. }
+        | Error::VectorValue { .. }
+        | Error::ItemBias { .. }
+        | Error::ScoreOverflow { .. } => NonFiniteScoreError::new_err(message),
+        Error::ScoreOutOfRange { .. } | Error::ZeroVector { .. } => ScoreRangeError::new_err(message),
         Error::AllMasked { .. } => EmptyInputError::new_err(message),
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
         Error::IncompleteRanking { .. } => IncompleteRankingError::new_err(message),

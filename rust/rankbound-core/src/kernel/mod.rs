@@ -6,7 +6,9 @@
 //! result.
 
 mod blocks;
+mod codes;
 mod prefilter;
+mod products;
 mod thresholds;
 mod top;
 
@@ -19,7 +21,9 @@ use crate::adjust::Rates;
 use crate::input::Score;
 pub(crate) use blocks::BLOCK;
 pub use blocks::{BlockPass, Maxima};
+pub(crate) use codes::{Coder, Codes, SCORES_PER_BLOCK, Thresholds, count_block};
 pub use prefilter::{Prefilter, Prefiltered};
+pub(crate) use products::{LANES, ROWS, score, score_panels};
 pub(crate) use top::{Cut, TopK, column};
 
 /// Score types with compiled loops.

@@ -2,6 +2,7 @@
 //!
 //! Whatever the input, a list narrows to these counts, and every metric reads only them.
 
+mod embeddings;
 mod list;
 mod lists;
 mod popularity;
@@ -13,6 +14,7 @@ mod top;
 #[cfg(test)]
 mod tests;
 
+pub use embeddings::profile_embeddings;
 pub use list::{BrokenTies, Profiles, TieGroup, TieProfile};
 pub use lists::{ItemLists, ListRules, OpenTie, profile_lists};
 pub use popularity::Popularity;
