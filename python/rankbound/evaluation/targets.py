@@ -11,8 +11,8 @@ from rankbound._validation import as_numpy
 from rankbound.errors import GainOverflowError, GradeError, InvalidTypeError, ShapeError
 from rankbound.metrics import ERR, RBP, MetricSpec
 
-# Gains beyond it leave the accumulator's range.
-_MAX_GAIN_BITS = 40
+# Gains must stay below this power of two, so that they can be summed exactly.
+_GAIN_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,10 @@ class Targets:
                 self._refuse(self.grades > 1, hint, GradeError)
             else:
                 exponential = getattr(metric, "gain", "") == "exp2"
-                limit = float(_MAX_GAIN_BITS) if exponential else 2.0**_MAX_GAIN_BITS
-                hint = f"has a gain above 2^{_MAX_GAIN_BITS} under {metric.label}: rescale the grades"
-                self._refuse(
-                    self.grades > limit, hint + (" or use linear gain" if exponential else ""), GainOverflowError
-                )
+                # An exponential gain is one less than the power.
+                wrong = self.grades > _GAIN_BITS if exponential else self.grades >= 2.0**_GAIN_BITS
+                hint = f"has a gain of 2^{_GAIN_BITS} or more under {metric.label}: rescale the grades"
+                self._refuse(wrong, hint + (" or use linear gain" if exponential else ""), GainOverflowError)
 
     def _refuse(self, wrong: NDArray[np.bool_], hint: str, error: type[GradeError]) -> None:
         if wrong.any():
