@@ -129,6 +129,24 @@ impl Profiles {
         self.n_relevant.push(n_relevant);
     }
 
+    /// Adds a list without ties from the places of its relevant items, rising, with their grades, and
+    /// the grades of those that are no candidates.
+    pub fn push_untied(&mut self, found: impl Iterator<Item = (u32, f64)>, missing: &[f64]) {
+        let start = self.groups.len();
+        for (better, grade) in found {
+            self.groups.push(TieGroup { better, tied: 1, relevant: 1 });
+            if let Some(grades) = &mut self.grades {
+                grades.push(grade);
+            }
+        }
+        if let Some(grades) = &mut self.grades {
+            grades.extend_from_slice(missing);
+            self.grade_ends.push(grades.len());
+        }
+        self.ends.push(self.groups.len());
+        self.n_relevant.push(crate::kernel::column(self.groups.len() - start + missing.len()));
+    }
+
     /// Adds the lists of another collection behind these.
     pub fn append(&mut self, mut other: Self) {
         let (groups, grades) = (self.groups.len(), self.grades.as_ref().map_or(0, Vec::len));

@@ -148,17 +148,15 @@ impl Finder {
         let grade = |item: u32| {
             if grades.is_empty() { 1.0 } else { relevant.binary_search(&item).map_or(1.0, |at| grades[at]) }
         };
-        self.found.clear();
         self.missing.clear();
-        for &(position, item) in &self.positions {
-            let place = TieGroup { better: position, tied: 1, relevant: 1 };
-            self.found.push((place, grade(item)));
-        }
         self.missing.extend(self.absent.iter().map(|&item| grade(item)));
+        let found = self.positions.iter().map(|&(place, item)| (place, grade(item)));
         let Some(scores) = scores else {
-            profiles.push(&mut self.found, &self.missing);
+            profiles.push_untied(found, &self.missing);
             return Ok(false);
         };
+        self.found.clear();
+        self.found.extend(found.map(|(better, grade)| (TieGroup { better, tied: 1, relevant: 1 }, grade)));
         if rules.check_scores {
             check_scores(list, scores)?;
         }

@@ -1,10 +1,10 @@
 //! Every metric of every list, and what they add up to.
 
-use super::{ListMetric, ListValue, slots};
+use super::{ListMetric, ListValue};
 use crate::aggregate::ListSums;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::par::Par;
-use crate::profile::{BrokenTies, Profiles, TieProfile};
+use crate::profile::{BrokenTies, Profiles};
 
 /// Lists handed to a worker at once.
 const LISTS_PER_TASK: usize = 1024;
@@ -25,7 +25,8 @@ pub struct Evaluation {
 pub fn evaluate(par: &mut Par<'_>, profiles: &Profiles, metrics: &[ListMetric]) -> Result<Evaluation> {
     let depth = profiles.depth();
     let prepared: Vec<Box<dyn ListValue>> = metrics.iter().map(|metric| metric.prepare(depth)).collect();
-    let mut values = vec![vec![0.0; profiles.len()]; metrics.len()];
+    // Zeroed page by page when a worker first writes there.
+    let mut values: Vec<Vec<f64>> = metrics.iter().map(|_| vec![0.0; profiles.len()]).collect();
     let mut columns: Vec<_> = values.iter_mut().map(|column| column.chunks_mut(LISTS_PER_TASK)).collect();
     let tasks = (0..profiles.len()).step_by(LISTS_PER_TASK).map(|first| {
         let outputs: Vec<&mut [f64]> = columns.iter_mut().filter_map(Iterator::next).collect();
@@ -34,25 +35,13 @@ pub fn evaluate(par: &mut Par<'_>, profiles: &Profiles, metrics: &[ListMetric]) 
     let empty = || metrics.iter().map(|metric| ListSums::new(matches!(metric, ListMetric::LogRbp { .. }))).collect();
     let workers = par.run(
         tasks,
-        || Worker { sums: empty(), broken: BrokenTies::default() },
+        || Worker { sums: empty(), broken: BrokenTies::default(), has_ties: Vec::new() },
         |worker, (first, last, mut outputs)| {
-            for list in first..last {
-                let profile = profiles.list(list);
-                let has_ties = profile.has_ties();
-                for ((metric, sums), output) in prepared.iter().zip(&mut worker.sums).zip(&mut outputs) {
-                    output[list - first] = if profile.n_relevant == 0 {
-                        f64::NAN
-                    } else {
-                        let value = metric.expected(profile);
-                        let added = if has_ties {
-                            add_tied(metric.as_ref(), value, profile, sums, &mut worker.broken)
-                        } else {
-                            sums.add(value)
-                        };
-                        added.ok_or(Error::AccumulatorRange { name: "a metric", position: list, value })?;
-                        value
-                    };
-                }
+            worker.has_ties.clear();
+            worker.has_ties.extend((first..last).map(|list| profiles.list(list).has_ties()));
+            let chunk = Chunk { profiles, first, has_ties: &worker.has_ties };
+            for ((metric, sums), output) in prepared.iter().zip(&mut worker.sums).zip(&mut outputs) {
+                metric.add(&chunk, sums, &mut worker.broken, output)?;
             }
             Ok(())
         },
@@ -67,23 +56,12 @@ pub fn evaluate(par: &mut Par<'_>, profiles: &Profiles, metrics: &[ListMetric]) 
 struct Worker {
     sums: Vec<ListSums>,
     broken: BrokenTies,
+    has_ties: Vec<bool>,
 }
 
-/// Adds a list with ties to the sums of a metric; none if its value is too large.
-fn add_tied(
-    metric: &dyn ListValue,
-    value: f64,
-    profile: TieProfile<'_>,
-    sums: &mut ListSums,
-    broken: &mut BrokenTies,
-) -> Option<()> {
-    let cut = metric.cut_off(profile.n_relevant);
-    let crosses = profile.groups.iter().any(|group| {
-        let slots = slots(group.better, group.tied, cut);
-        slots > 0 && slots < group.tied
-    });
-    // Rounding must not put the mean of the orders outside them.
-    let best = metric.expected(broken.of(profile, true)).max(value);
-    let worst = metric.expected(broken.of(profile, false)).min(value);
-    sums.add_tied(value, best, worst, metric.variance(profile), crosses)
+/// Some lists in a row.
+pub(super) struct Chunk<'a> {
+    pub(super) profiles: &'a Profiles,
+    pub(super) first: usize,
+    pub(super) has_ties: &'a [bool],
 }
