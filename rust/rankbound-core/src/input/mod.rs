@@ -2,6 +2,9 @@
 
 mod element;
 mod exclusion;
+mod ids;
+mod qrels;
+mod queries;
 mod rows;
 mod score;
 mod targets;
@@ -11,6 +14,10 @@ mod tests;
 
 pub use element::Element;
 pub use exclusion::Exclusion;
+pub(crate) use ids::IdTable;
+pub use ids::{Column, Ids, Values};
+pub use qrels::Qrels;
+pub(crate) use queries::RowsByQuery;
 pub use rows::Masks;
 pub(crate) use rows::{Row, RowReader, check_finite};
 pub use score::Score;

@@ -139,7 +139,10 @@ impl Finder {
                 OpenTie::Refuse => {
                     return Err(Error::OpenTie { list, tied: last.tied as usize, length: items.len() });
                 }
-                OpenTie::Worst | OpenTie::Best => self.close(last, targets.n_items(), open_tie == OpenTie::Best),
+                OpenTie::Worst | OpenTie::Best => {
+                    let favourable = open_tie == OpenTie::Best;
+                    close_tie(&mut self.found, &mut self.missing, last, Some(targets.n_items()), favourable);
+                }
             }
         }
         profiles.push(&mut self.found, &self.missing);
@@ -192,21 +195,32 @@ impl Finder {
         }
         Ok(group)
     }
+}
 
-    /// Puts the relevant items of the last group, which may reach to the end of the catalogue, where
-    /// they are worth most or least.
-    fn close(&mut self, last: TieGroup, n_items: usize, favourable: bool) {
-        let start = self.found.partition_point(|(at, _)| at.better < last.better);
-        if favourable {
-            self.found.extend(self.missing.drain(..).map(|grade| (last, grade)));
-            self.found[start..].sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
-        } else {
-            self.found[start..].sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
-        }
-        let first = if favourable { last.better } else { column(n_items - (self.found.len() - start)) };
-        for (place, (at, _)) in self.found[start..].iter_mut().enumerate() {
-            *at = TieGroup { better: first + column(place), tied: 1, relevant: 1 };
-        }
+/// Puts the relevant items of the last group, which may reach to the end of the catalogue, where
+/// they are worth most or least. `found` is in rising order of `better`; without a known number of
+/// items the end of the catalogue is beyond every cut-off.
+pub(super) fn close_tie(
+    found: &mut Vec<(TieGroup, f64)>,
+    missing: &mut Vec<f64>,
+    last: TieGroup,
+    n_items: Option<usize>,
+    favourable: bool,
+) {
+    let start = found.partition_point(|(at, _)| at.better < last.better);
+    let first = if favourable {
+        found.extend(missing.drain(..).map(|grade| (last, grade)));
+        found[start..].sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
+        last.better
+    } else if let Some(n_items) = n_items {
+        found[start..].sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+        column(n_items - (found.len() - start))
+    } else {
+        missing.extend(found.drain(start..).map(|(_, grade)| grade));
+        return;
+    };
+    for (place, (at, _)) in found[start..].iter_mut().enumerate() {
+        *at = TieGroup { better: first + column(place), tied: 1, relevant: 1 };
     }
 }
 
