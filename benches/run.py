@@ -8,13 +8,20 @@ import numpy as np
 import scipy
 
 import bootstrap
+import label_ranking
 import peers
 import report_memory
 import report_time
 from figures import print_table
 from rankbound import __version__, _core
 
-BENCHES = {"report": report_time, "memory": report_memory, "bootstrap": bootstrap, "peers": peers}
+BENCHES = {
+    "report": report_time,
+    "memory": report_memory,
+    "bootstrap": bootstrap,
+    "label_ranking": label_ranking,
+    "peers": peers,
+}
 
 
 def main() -> int:

@@ -48,6 +48,12 @@ def test_a_report_is_light():
     assert python(code).strip() == "[]"
 
 
+@pytest.mark.parametrize("module", ["sampled", "counterfactual"])
+def test_modules_are_light(module):
+    code = f"import sys, rankbound.{module}; print([name for name in {(*HEAVY, 'scipy')} if name in sys.modules])"
+    assert python(code).strip() == "[]"
+
+
 def test_names_load_when_used():
     code = """
 import rankbound, sys

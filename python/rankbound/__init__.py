@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
+    from rankbound import label_ranking
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
         apply_rank_percentile,
         fit_comparability,
         transform_for_objective,
+    )
+    from rankbound.evaluation import (
+        EvaluationResult,
+        RankedLists,
+        RankingEvaluator,
+        evaluate_ranked_predictions,
+        evaluate_recommender,
+        evaluate_run,
+        evaluate_scores,
     )
     from rankbound.ranks import rank_bounds_of_truth, rank_of_truth, top_k
     from rankbound.report import RankingConfig, RankingReport, build_ranking_report
@@ -34,17 +44,30 @@ _HOMES = {
         "fit_comparability",
         "transform_for_objective",
     ),
+    "rankbound.evaluation": (
+        "EvaluationResult",
+        "RankedLists",
+        "RankingEvaluator",
+        "evaluate_ranked_predictions",
+        "evaluate_recommender",
+        "evaluate_run",
+        "evaluate_scores",
+    ),
     "rankbound.ranks": ("rank_bounds_of_truth", "rank_of_truth", "top_k"),
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
+_MODULES = ("label_ranking",)
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "OBJECTIVE_ALPHA",
     "ComparabilityState",
+    "EvaluationResult",
     "GlobalPopularityBaseline",
+    "RankedLists",
     "RankingConfig",
+    "RankingEvaluator",
     "RankingObjective",
     "RankingReport",
     "SegmentPopularityBaseline",
@@ -54,7 +77,12 @@ __all__ = [
     "apply_popularity_discount",
     "apply_rank_percentile",
     "build_ranking_report",
+    "evaluate_ranked_predictions",
+    "evaluate_recommender",
+    "evaluate_run",
+    "evaluate_scores",
     "fit_comparability",
+    "label_ranking",
     "rank_bounds_of_truth",
     "rank_of_truth",
     "ranking_uncertainty",
@@ -66,6 +94,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

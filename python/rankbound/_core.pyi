@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 _Scores: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 __all__ = [
+    "ListSums",
+    "Profiles",
+    "RefusedPair",
     "Scan",
     "ScanBlock",
     "Transform",
@@ -14,14 +17,23 @@ __all__ = [
     "available_threads",
     "bootstrap_limits",
     "dead_classes",
+    "evaluate_lists",
+    "exact_log_mean",
     "exact_mean",
     "exact_sum",
     "exposure_entropy",
     "exposure_gini",
+    "fingerprint",
     "fit_knots",
+    "group_qrels",
     "group_sums",
     "list_values",
+    "profile_lists",
+    "profile_runs",
+    "profile_scores",
+    "read_trec",
     "scan_scores",
+    "sum_pairs",
     "tie_spread",
     "top_columns",
     "transform_scores",
@@ -111,6 +123,15 @@ def list_values(
 def tie_spread(
     better: _Codes, tied: _Codes, metrics: Sequence[tuple[str, int]], *, n_classes: int, served: _Codes | None
 ) -> list[tuple[float, float, float]]: ...
+def exact_log_mean(logarithms: _Floats) -> float: ...
+def sum_pairs(
+    y_true: _AnyScores,
+    y_pred: _AnyScores,
+    weights: _Floats | None,
+    *,
+    refuse_ties: bool,
+    num_threads: int,
+) -> list[tuple[int, int, int, int, int]]: ...
 def exact_mean(values: _Floats) -> float: ...
 def exact_sum(values: _Floats) -> float: ...
 def group_sums(values: _Floats, codes: _Codes, n_groups: int) -> tuple[_Floats, _Floats, NDArray[np.uint64]]: ...
@@ -135,3 +156,80 @@ def top_columns(
     mask_neg_inf: bool,
     num_threads: int,
 ) -> tuple[_Codes, _Codes]: ...
+
+_Targets: TypeAlias = tuple[NDArray[np.int64], _Codes, _Floats | None, int]
+
+class _ListMetric(Protocol):
+    @property
+    def family(self) -> str: ...
+    @property
+    def k(self) -> int | None: ...
+    @property
+    def gain(self) -> str: ...
+    @property
+    def discount(self) -> str: ...
+    @property
+    def parameter(self) -> float: ...
+
+@final
+class Profiles:
+    def __len__(self) -> int: ...
+    def n_relevant(self) -> _Codes: ...
+    def groups(self) -> tuple[NDArray[np.uint64], _Codes, _Codes, _Codes]: ...
+
+@final
+class ListSums:
+    def merge(self, other: ListSums) -> ListSums: ...
+    def means(self) -> list[tuple[int, float, float, float, float | None, float]]: ...
+
+def profile_scores(
+    scores: _AnyScores,
+    targets: _Targets,
+    *,
+    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    mask_neg_inf: bool,
+    drop_masked: bool,
+    num_threads: int,
+    progress: Callable[[int, int], object] | None,
+) -> tuple[Profiles, int]: ...
+def profile_lists(
+    items: NDArray[np.int32] | NDArray[np.int64],
+    scores: _Floats | None,
+    starts: NDArray[np.uint64],
+    lengths: NDArray[np.uint64],
+    targets: _Targets,
+    *,
+    open_tie: str,
+    cut_off: int,
+    keep_first: bool,
+    check_scores: bool,
+    num_threads: int,
+) -> tuple[Profiles, int]: ...
+def fingerprint(targets: _Targets) -> tuple[list[int], list[int]]: ...
+def evaluate_lists(
+    profiles: Profiles, metrics: Sequence[_ListMetric], *, num_threads: int
+) -> tuple[list[_Floats], ListSums]: ...
+
+class RefusedPair(Exception): ...  # noqa: N818 - becomes one of rankbound.errors once the ids have names
+
+_Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
+def group_qrels(
+    queries: _Ids, items: _Ids, grades: _Scores, *, num_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], _Codes, _Floats]: ...
+def profile_runs(
+    queries: _Ids,
+    items: _Ids,
+    values: _Scores,
+    targets: _Targets,
+    query_ids: NDArray[np.int64],
+    item_ids: NDArray[np.int64],
+    *,
+    tie_break: str,
+    open_tie: str,
+    cut_off: int,
+    num_threads: int,
+) -> tuple[Profiles, tuple[int, int, int, int]]: ...
+def read_trec(
+    text: bytes, *, value: str
+) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, list[str], list[str]]: ...

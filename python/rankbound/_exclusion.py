@@ -12,7 +12,9 @@ Exclusion = tuple[NDArray[np.int64], NDArray[np.uint32]]
 """Row starts and columns, as in a CSR matrix; the columns of a row rise."""
 
 
-def as_exclusion(exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64]) -> Exclusion | None:
+def as_exclusion(
+    exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64], *, scores: str = "proba"
+) -> Exclusion | None:
     """Return the excluded columns of each graded list.
 
     Parameters
@@ -23,6 +25,8 @@ def as_exclusion(exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64]) 
         Shape of the scores.
     rows : ndarray of shape (n_lists,), dtype int64
         Row of the scores of each graded list.
+    scores : str, default "proba"
+        The argument that holds the scores, for messages.
 
     Returns
     -------
@@ -45,11 +49,11 @@ def as_exclusion(exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64]) 
                 f"exclude has dtype {dense.dtype}: pass a boolean matrix, True where an item is left out, or a scipy "
                 "sparse matrix"
             )
-        _check_shape(dense.shape, shape)
+        _check_shape(dense.shape, shape, scores)
         lists, columns = np.nonzero(dense if len(rows) == shape[0] else dense[rows])
         counts = np.bincount(lists, minlength=len(rows))
     else:
-        _check_shape(exclude.shape, shape)
+        _check_shape(exclude.shape, shape, scores)
         matrix = _checked(exclude)
         matrix = matrix if len(rows) == shape[0] else matrix[rows]
         columns, counts = matrix.indices, np.diff(matrix.indptr)
@@ -76,6 +80,6 @@ def _checked(exclude: Any) -> Any:
     return matrix
 
 
-def _check_shape(given: tuple[int, ...], shape: tuple[int, int]) -> None:
+def _check_shape(given: tuple[int, ...], shape: tuple[int, int], scores: str) -> None:
     if tuple(given) != tuple(shape):
-        raise ShapeError(f"exclude has shape {tuple(given)}, but proba has {tuple(shape)}; they must be the same")
+        raise ShapeError(f"exclude has shape {tuple(given)}, but {scores} has {tuple(shape)}; they must be the same")

@@ -2,6 +2,7 @@
 
 Where a type is wrong it is a ``TypeError`` as well; so is every :class:`InvalidKError`, whether the type or the value
 of the cut-off is wrong. Every message names the argument, the place and the value, and says what to do.
+:class:`ReliabilityWarning` refuses nothing: it stands beside a result.
 """
 
 
@@ -35,6 +36,14 @@ class NonFiniteScoreError(RankboundError):
 
 class ScoreRangeError(RankboundError):
     """A score lies outside the range on which a transform is defined."""
+
+
+class IncompleteRankingError(RankboundError):
+    """A ranking of labels leaves a label without a finite position."""
+
+
+class TiedRankingError(RankboundError):
+    """Labels of a ranking tie, and the measure is defined without ties only."""
 
 
 class UnknownLabelError(RankboundError):
@@ -71,3 +80,11 @@ class ReportError(RankboundError):
 
 class MissingDependencyError(RankboundError, ImportError):
     """An optional library is needed and not installed."""
+
+
+class ComparisonError(RankboundError):
+    """Two results measure different things and must not be compared."""
+
+
+class ReliabilityWarning(UserWarning):
+    """An estimate was returned, but its own diagnostics say how little it may be relied on."""

@@ -6,7 +6,7 @@
 pub enum Error {
     /// A NaN or infinite score among the candidates of a row.
     #[error(
-        "proba has {value} at row {row}, column {column}: every score must be finite; to leave an item out, \
+        "{value} at row {row}, column {column}: every score must be finite; to leave an item out, \
          list it in `exclude` (or pass mask_neg_inf=True to let -inf mean that)"
     )]
     NonFiniteScore {
@@ -18,7 +18,7 @@ pub enum Error {
         value: f64,
     },
     /// A score outside the range that a transform is defined on.
-    #[error("proba has {value} at row {row}, column {column}: {transform} needs scores {range}; {hint}")]
+    #[error("{value} at row {row}, column {column}: {transform} needs scores {range}; {hint}")]
     ScoreOutOfRange {
         /// Row of the input matrix.
         row: usize,
@@ -44,7 +44,7 @@ pub enum Error {
         n_classes: usize,
     },
     /// An integer score that the comparison type cannot hold exactly.
-    #[error("proba has {value} at row {row}, column {column}: integer scores {reason}")]
+    #[error("{value} at row {row}, column {column}: integer scores {reason}")]
     IntegerRange {
         /// Row of the input matrix.
         row: usize,
@@ -54,6 +54,36 @@ pub enum Error {
         value: String,
         /// Why it cannot be ranked exactly here.
         reason: &'static str,
+    },
+    /// A label without a position.
+    #[error(
+        "{name} has {value} at row {row}, column {column}: rankings must be complete, with a finite position for every \
+         label; rank all labels of the row or leave it out"
+    )]
+    IncompleteRanking {
+        /// The argument the ranking came from.
+        name: &'static str,
+        /// Row of the ranking.
+        row: usize,
+        /// Column of the label.
+        column: usize,
+        /// `NaN`, `inf` or `-inf`.
+        value: f64,
+    },
+    /// Labels that share a position where none may.
+    #[error(
+        "{name} has {value} twice at row {row}, in columns {} and {}: this measure takes rankings without ties; \
+         tau_x_score and kendall_tau_expected allow them", columns[0], columns[1]
+    )]
+    TiedRanking {
+        /// The argument the ranking came from.
+        name: &'static str,
+        /// Row of the ranking.
+        row: usize,
+        /// The position they share.
+        value: String,
+        /// Columns of the labels.
+        columns: [usize; 2],
     },
     /// A value that the fixed-point accumulator cannot hold.
     #[error(
@@ -130,6 +160,14 @@ pub enum Error {
         item: i64,
         /// What is wrong with it.
         problem: PairProblem,
+    },
+    /// A line of a file that cannot be read.
+    #[error("line {line} {reason}")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
     },
     /// An option outside its range, or options that contradict one another.
     #[error("{0}")]

@@ -2,7 +2,8 @@
 //!
 //! Scores narrow to one tie profile per list ([`profile`]); every metric ([`metric`]) and
 //! aggregate ([`aggregate`]) reads only that. [`adjust`] rewrites scores before they are ranked,
-//! [`resample`] gives intervals afterwards.
+//! [`resample`] gives intervals afterwards. [`label_ranking`] stands alone: it compares whole
+//! rankings with one another.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +13,7 @@ pub mod error;
 pub mod input;
 #[expect(unreachable_pub, reason = "its trait bounds public functions, but only this crate calls it")]
 mod kernel;
+pub mod label_ranking;
 pub mod metric;
 pub mod par;
 pub mod profile;

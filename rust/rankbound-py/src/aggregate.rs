@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use rankbound_core::aggregate::{self, GroupSums};
+use rankbound_core::aggregate::{self, GroupSums, LogMean};
 
 use crate::run::to_py;
 
@@ -13,6 +13,16 @@ type Values<'py> = PyReadonlyArray1<'py, f64>;
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn exact_mean(values: Values<'_>) -> PyResult<f64> {
     aggregate::mean(values.as_slice()?, "values").map_err(|error| to_py(&error))
+}
+
+/// The logarithm of the mean of the exponentials; NaN for no values.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn exact_log_mean(logarithms: Values<'_>) -> PyResult<f64> {
+    let mut mean = LogMean::default();
+    let logarithms = logarithms.as_slice()?;
+    logarithms.iter().for_each(|&log| mean.add(log));
+    Ok(mean.log_mean(logarithms.len() as u64))
 }
 
 /// The sum, rounded once.

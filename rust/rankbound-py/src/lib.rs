@@ -4,11 +4,13 @@
 // PyO3's macros generate `unsafe`; nothing written here is.
 mod adjust;
 mod aggregate;
+mod label_ranking;
 mod metric;
 mod profile;
 mod profiles;
 mod resample;
 mod run;
+mod runs;
 mod scores;
 
 use pyo3::prelude::*;
@@ -21,7 +23,10 @@ mod _core {
     use super::adjust::{PyTransform, dead_classes, fit_knots, transform_scores};
 
     #[pymodule_export]
-    use super::aggregate::{exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
+    use super::aggregate::{exact_log_mean, exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
+
+    #[pymodule_export]
+    use super::label_ranking::sum_pairs;
 
     #[pymodule_export]
     use super::metric::{PyListSums, evaluate_lists, list_values, tie_spread};
@@ -30,10 +35,16 @@ mod _core {
     use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
 
     #[pymodule_export]
-    use super::profiles::{PyProfiles, profile_lists, profile_scores};
+    use super::profiles::{PyProfiles, fingerprint, profile_lists, profile_scores};
 
     #[pymodule_export]
     use super::resample::bootstrap_limits;
+
+    #[pymodule_export]
+    use super::run::RefusedPair;
+
+    #[pymodule_export]
+    use super::runs::{group_qrels, profile_runs, read_trec};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -2,11 +2,12 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use rankbound_core::aggregate;
 use rankbound_core::input::{Exclusion, Masks, Targets};
-use rankbound_core::profile::{self, ItemLists, OpenTie, Profiles, ScoredTargets};
+use rankbound_core::profile::{self, ItemLists, ListRules, OpenTie, Profiles, ScoredTargets};
 
 use crate::profile::{PyExclusion, slice};
-use crate::run::{InvalidParameterError, Progress, run};
+use crate::run::{InvalidParameterError, Progress, run, run_on};
 use crate::scores::{AnyScores, with_any_scores};
 
 /// Relevant items per list: row starts, items, grades if they are graded, and the number of items.
@@ -74,7 +75,7 @@ pub(crate) fn profile_scores<'py>(
     let (starts, items, grades, n_items) = lend_targets!(&targets);
     let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
     let exclude = exclude.transpose()?;
-    let (inner, n_masked) = with_any_scores!(scores, view => run(py, num_threads, &Progress {
+    let (inner, n_masked) = with_any_scores!(scores, view => run_on(py, "scores", num_threads, &Progress {
         callable: progress,
         per_task: profile::lists_per_task(view.ncols()),
         total: view.nrows(),
@@ -89,6 +90,17 @@ pub(crate) fn profile_scores<'py>(
     Ok((PyProfiles { inner }, n_masked))
 }
 
+/// What to do about an open tie, by its name.
+pub(crate) fn parse_open_tie(name: &str) -> PyResult<OpenTie> {
+    match name {
+        "refuse" => Ok(OpenTie::Refuse),
+        "worst" => Ok(OpenTie::Worst),
+        "best" => Ok(OpenTie::Best),
+        "as_listed" => Ok(OpenTie::AsListed),
+        _ => Err(InvalidParameterError::new_err(format!("open_tie {name:?} is not known"))),
+    }
+}
+
 /// Items in a type that needs no conversion.
 #[derive(FromPyObject)]
 pub(crate) enum AnyItems<'py> {
@@ -98,7 +110,7 @@ pub(crate) enum AnyItems<'py> {
 
 /// The tie profiles of ranked lists, and how many depend on a tie that is open at the end.
 #[pyfunction]
-#[pyo3(signature = (items, scores, starts, lengths, targets, *, open_tie, cut_off, num_threads))]
+#[pyo3(signature = (items, scores, starts, lengths, targets, *, open_tie, cut_off, keep_first, check_scores, num_threads))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
 pub(crate) fn profile_lists<'py>(
@@ -110,15 +122,11 @@ pub(crate) fn profile_lists<'py>(
     targets: PyTargets<'py>,
     open_tie: &str,
     cut_off: usize,
+    keep_first: bool,
+    check_scores: bool,
     num_threads: usize,
 ) -> PyResult<(PyProfiles, u64)> {
-    let open_tie = match open_tie {
-        "refuse" => OpenTie::Refuse,
-        "worst" => OpenTie::Worst,
-        "best" => OpenTie::Best,
-        "as_listed" => OpenTie::AsListed,
-        _ => return Err(InvalidParameterError::new_err(format!("open_tie {open_tie:?} is not known"))),
-    };
+    let open_tie = parse_open_tie(open_tie)?;
     let (target_starts, target_items, grades, n_items) = lend_targets!(&targets);
     let scores = scores.as_ref().map(slice).transpose()?;
     let (starts, lengths) = (slice(&starts)?, slice(&lengths)?);
@@ -128,7 +136,7 @@ pub(crate) fn profile_lists<'py>(
             run(py, num_threads, &Progress::NONE, |par| {
                 let targets = Targets::new(target_starts, target_items, grades, n_items)?;
                 let lists = ItemLists { items, scores, starts, lengths };
-                profile::profile_lists(par, &lists, &targets, open_tie, cut_off)
+                profile::profile_lists(par, &lists, &targets, ListRules { open_tie, cut_off, keep_first, check_scores })
             })
         }};
     }
@@ -137,4 +145,14 @@ pub(crate) fn profile_lists<'py>(
         AnyItems::I64(items) => profiles!(items)?,
     };
     Ok((PyProfiles { inner }, n_open))
+}
+
+/// The two bases of fingerprints, and the fingerprint of some lists, to be joined with others.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn fingerprint(py: Python<'_>, targets: PyTargets<'_>) -> PyResult<([u64; 2], [u64; 2])> {
+    let (starts, items, grades, n_items) = lend_targets!(&targets);
+    run(py, 1, &Progress::NONE, |_| {
+        Ok((aggregate::BASES, aggregate::fingerprint(&Targets::new(starts, items, grades, n_items)?)))
+    })
 }

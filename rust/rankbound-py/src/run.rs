@@ -3,10 +3,10 @@
 
 use std::ops::ControlFlow;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::import_exception;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
-use rankbound_core::{Error, Par, Result};
+use pyo3::{create_exception, import_exception};
+use rankbound_core::{Error, PairProblem, Par, Result};
 
 import_exception!(rankbound.errors, NonFiniteScoreError);
 import_exception!(rankbound.errors, ScoreRangeError);
@@ -17,6 +17,10 @@ import_exception!(rankbound.errors, ShapeError);
 import_exception!(rankbound.errors, DuplicateItemError);
 import_exception!(rankbound.errors, UnknownLabelError);
 import_exception!(rankbound.errors, OpenTieError);
+import_exception!(rankbound.errors, FileFormatError);
+create_exception!(_core, RefusedPair, PyException, "A row of a run or of qrels: problem, query, item and value.");
+import_exception!(rankbound.errors, IncompleteRankingError);
+import_exception!(rankbound.errors, TiedRankingError);
 
 /// A Python callable to be told how far a run is, as `progress(done, total)`.
 pub(crate) struct Progress<'a, 'py> {
@@ -37,6 +41,17 @@ impl Progress<'_, '_> {
 /// it, or Ctrl-C, ends the run and is raised.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
+    num_threads: usize,
+    progress: &Progress<'_, '_>,
+    compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
+) -> PyResult<R> {
+    run_on(py, "proba", num_threads, progress, compute)
+}
+
+/// [`run`] on scores that the caller knows by another name, for messages.
+pub(crate) fn run_on<R: Send>(
+    py: Python<'_>,
+    scores: &str,
     num_threads: usize,
     progress: &Progress<'_, '_>,
     compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
@@ -67,24 +82,49 @@ pub(crate) fn run<R: Send>(
     match (result, raised) {
         (_, Some(error)) => Err(error),
         (Ok(value), None) => Ok(value),
-        (Err(error), None) => Err(to_py(&error)),
+        (Err(error), None) => Err(named(&error, scores)),
     }
 }
 
-/// The Python exception for a core error, with the core's message.
+/// The Python exception for a core error that is about no scores.
 pub(crate) fn to_py(error: &Error) -> PyErr {
-    let message = error.to_string();
+    named(error, "proba")
+}
+
+/// The Python exception for a core error, with the core's message. The core knows scores by their
+/// place; here they get the name of the argument.
+fn named(error: &Error, scores: &str) -> PyErr {
+    let message = match error {
+        Error::NonFiniteScore { .. } | Error::ScoreOutOfRange { .. } | Error::IntegerRange { .. } => {
+            format!("{scores} has {error}")
+        }
+        _ => error.to_string(),
+    };
     match error {
         Error::NonFiniteScore { .. } => NonFiniteScoreError::new_err(message),
         Error::ScoreOutOfRange { .. } => ScoreRangeError::new_err(message),
         Error::AllMasked { .. } => EmptyInputError::new_err(message),
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
+        Error::IncompleteRanking { .. } => IncompleteRankingError::new_err(message),
+        Error::TiedRanking { .. } => TiedRankingError::new_err(message),
         Error::AccumulatorRange { .. } | Error::Parameter(_) => InvalidParameterError::new_err(message),
         Error::DuplicateItem { .. } => DuplicateItemError::new_err(message),
         Error::UnknownItem { .. } => UnknownLabelError::new_err(message),
         Error::ListScore { value, .. } if value.is_nan() => NonFiniteScoreError::new_err(message),
         Error::ListScore { .. } => InvalidParameterError::new_err(message),
         Error::OpenTie { .. } => OpenTieError::new_err(message),
+        Error::Line { .. } => FileFormatError::new_err(message),
+        // The names of the ids are known in Python alone, which words the message.
+        &Error::Pair { query, item, problem } => {
+            let (kind, value) = match problem {
+                PairProblem::Twice => ("twice", f64::NAN),
+                PairProblem::Grade(grade) => ("grade", grade),
+                PairProblem::Nan => ("nan", f64::NAN),
+                PairProblem::SameRank(rank) => ("same_rank", rank),
+                PairProblem::OpenTie(tied) => ("open_tie", f64::from(tied)),
+            };
+            RefusedPair::new_err((kind, query, item, value))
+        }
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),

@@ -2,6 +2,7 @@
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
+use rankbound_core::label_ranking::Rankings;
 
 /// A lent matrix of any type that can be ranked.
 #[derive(FromPyObject)]
@@ -35,3 +36,10 @@ macro_rules! with_any_scores {
 }
 
 pub(crate) use with_any_scores;
+
+impl AnyScores<'_> {
+    /// The matrix as one ranking per row.
+    pub(crate) fn as_rankings(&self) -> Box<dyn Rankings + Send + '_> {
+        with_any_scores!(*self, view => Box::new(view))
+    }
+}

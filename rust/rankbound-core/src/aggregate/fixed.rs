@@ -27,12 +27,8 @@ impl Fixed {
     /// size use [`Fixed::try_from_f64`].
     pub fn from_f64(value: f64) -> Self {
         assert!(value.abs() < VALUE_LIMIT, "{value} is outside the accumulator's range");
-        let bits = value.to_bits();
-        let exponent = i32::try_from((bits >> 52) & 0x7ff).expect("eleven bits");
-        let fraction = i128::from(bits & ((1 << 52) - 1));
-        // Subnormals share the exponent of the smallest normal numbers.
-        let (significand, exponent) =
-            if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
+        let (significand, exponent) = significand_and_exponent(value);
+        let significand = i128::from(significand);
         let shift = exponent + FRACTION_BITS;
         let magnitude = if shift >= 0 {
             significand << shift
@@ -112,6 +108,15 @@ impl Fixed {
     pub fn times(self, count: u64) -> Self {
         Self(self.0 * i128::from(count))
     }
+}
+
+/// The magnitude of a finite double as an integer and the power of two it counts.
+pub(crate) fn significand_and_exponent(value: f64) -> (u64, i32) {
+    let bits = value.to_bits();
+    let exponent = i32::try_from((bits >> 52) & 0x7ff).expect("eleven bits");
+    let fraction = bits & ((1 << 52) - 1);
+    // Subnormals share the exponent of the smallest normal numbers.
+    if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) }
 }
 
 impl std::ops::Add for Fixed {

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod concentration;
+mod fingerprint;
 mod fixed;
 mod groups;
 mod list_sums;
@@ -9,6 +10,8 @@ mod log_mean;
 
 pub use catalogue::{CatalogueSums, Exposure};
 pub use concentration::{entropy, gini};
+pub use fingerprint::{BASES, fingerprint};
+pub(crate) use fixed::significand_and_exponent;
 pub use fixed::{Fixed, VALUE_LIMIT};
 pub use groups::{GroupSums, mean, sum};
 pub use list_sums::{ListMeans, ListSums};

@@ -8,6 +8,7 @@ mod queries;
 mod rows;
 mod score;
 mod targets;
+mod trec;
 
 #[cfg(test)]
 mod tests;
@@ -22,3 +23,4 @@ pub use rows::Masks;
 pub(crate) use rows::{Row, RowReader, check_finite};
 pub use score::Score;
 pub use targets::Targets;
+pub use trec::{TrecFile, TrecFormat};

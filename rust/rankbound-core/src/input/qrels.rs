@@ -41,9 +41,8 @@ impl Qrels {
             items: Vec::new(),
             grades: Vec::new(),
         };
-        let mut numbers = IdTable::default();
-        numbers.reset(0);
-        let (mut own_items, mut own_grades) = (Vec::new(), Vec::new());
+        let mut numbers = IdTable::new(&[*items]);
+        let (mut own_items, mut own_grades, mut judged) = (Vec::new(), Vec::new(), Vec::new());
         for query in order {
             own_items.clear();
             own_grades.clear();
@@ -52,7 +51,8 @@ impl Qrels {
                 grades.copy(stretch, &mut own_grades);
             }
             let refuse = |item, problem| Err(Error::Pair { query: rows.others[query], item, problem });
-            let mut judged: Vec<(i64, f64)> = own_items.iter().copied().zip(own_grades.iter().copied()).collect();
+            judged.clear();
+            judged.extend(own_items.iter().copied().zip(own_grades.iter().copied()));
             judged.sort_unstable_by_key(|&(item, _)| item);
             if let Some(pair) = judged.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 return refuse(pair[0].0, PairProblem::Twice);

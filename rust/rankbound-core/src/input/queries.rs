@@ -29,47 +29,51 @@ impl RowsByQuery {
         if u32::try_from(n_rows).is_err() {
             return Err(Error::Shape(format!("a table has {n_rows} rows, more than 2^32: evaluate it in parts")));
         }
-        let mut numbers = IdTable::default();
-        numbers.reset(known.len());
+        let mut numbers = IdTable::new(&[*queries, Ids::Wide(known)]);
         for (number, &id) in known.iter().enumerate() {
             numbers.insert(id, column(number));
         }
-        let mut parts: Vec<Vec<Stretch>> = vec![Vec::new(); n_rows.div_ceil(ROWS_PER_TASK)];
+        let mut parts: Vec<Part> = vec![Part::default(); n_rows.div_ceil(ROWS_PER_TASK)];
         par.run(
             parts.iter_mut().zip((0..n_rows).step_by(ROWS_PER_TASK)),
             || (),
-            |(), (stretches, first)| {
+            |(), (part, first)| {
                 let rows = first..(first + ROWS_PER_TASK).min(n_rows);
+                part.end = column(rows.end);
                 match queries {
-                    Column::Narrow(ids) => find_stretches(&ids[rows], first, &numbers, stretches),
-                    Column::Wide(ids) => find_stretches(&ids[rows], first, &numbers, stretches),
+                    Column::Narrow(ids) => part.fill(&ids[rows], first, &numbers),
+                    Column::Wide(ids) => part.fill(&ids[rows], first, &numbers),
                 }
                 Ok(())
             },
         )?;
         let mut others = Vec::new();
-        for stretch in parts.iter_mut().flatten().filter(|stretch| stretch.query == OTHER) {
-            stretch.query = numbers.get(stretch.id).unwrap_or_else(|| {
+        for (query, row) in parts.iter_mut().flat_map(|part| &mut part.starts).filter(|(query, _)| *query == OTHER) {
+            let id = queries.get(*row as usize);
+            *query = numbers.get(id).unwrap_or_else(|| {
                 let number = column(known.len() + others.len());
-                numbers.insert(stretch.id, number);
-                others.push(stretch.id);
+                numbers.insert(id, number);
+                others.push(id);
                 number
             });
         }
         // A counting sort: the place after a query's stretches, moved up as they are put there.
         let mut ends = vec![0; known.len() + others.len()];
-        for stretch in parts.iter().flatten() {
-            ends[stretch.query as usize] += 1;
+        for (query, _) in parts.iter().flat_map(|part| &part.starts) {
+            ends[*query as usize] += 1;
         }
         let mut total = 0;
         for end in &mut ends {
             total += std::mem::replace(end, total);
         }
         let mut stretches = vec![(0, 0); total];
-        for stretch in parts.iter().flatten() {
-            let place = &mut ends[stretch.query as usize];
-            stretches[*place] = stretch.rows;
-            *place += 1;
+        for part in &parts {
+            let next = part.starts.iter().skip(1).map(|(_, row)| *row).chain([part.end]);
+            for (&(query, first), end) in part.starts.iter().zip(next) {
+                let place = &mut ends[query as usize];
+                stretches[*place] = (first, end);
+                *place += 1;
+            }
         }
         Ok(Self { ends, stretches, others })
     }
@@ -86,25 +90,22 @@ impl RowsByQuery {
     }
 }
 
-/// Rows of one query that follow one another.
-#[derive(Debug, Clone)]
-struct Stretch {
-    id: i64,
-    query: u32,
-    rows: (u32, u32),
+/// What one task finds.
+#[derive(Debug, Clone, Default)]
+struct Part {
+    // Query and first row of each stretch; it reaches to the next one.
+    starts: Vec<(u32, u32)>,
+    // The row after the last stretch.
+    end: u32,
 }
 
-fn find_stretches<I: Copy + PartialEq + Into<i64>>(
-    ids: &[I],
-    mut first: usize,
-    numbers: &IdTable,
-    stretches: &mut Vec<Stretch>,
-) {
-    for same in ids.chunk_by(|a, b| a == b) {
-        let id = same[0].into();
-        let end = first + same.len();
-        stretches.push(Stretch { id, query: numbers.get(id).unwrap_or(OTHER), rows: (column(first), column(end)) });
-        first = end;
+impl Part {
+    fn fill<I: Copy + PartialEq + Into<i64>>(&mut self, ids: &[I], first: usize, numbers: &IdTable) {
+        let mut row = first;
+        for same in ids.chunk_by(|a, b| a == b) {
+            self.starts.push((numbers.get(same[0].into()).unwrap_or(OTHER), column(row)));
+            row += same.len();
+        }
     }
 }
 

@@ -35,19 +35,29 @@ pub enum OpenTie {
     AsListed,
 }
 
+/// How lists are read.
+#[derive(Debug, Clone, Copy)]
+pub struct ListRules {
+    /// What to do about a tie at the end of a list.
+    pub open_tie: OpenTie,
+    /// The deepest place any metric looks at; a tie beyond it cannot matter.
+    pub cut_off: usize,
+    /// Whether an item listed again is left out instead of refused.
+    pub keep_first: bool,
+    /// Whether scores must be numbers that fall.
+    pub check_scores: bool,
+}
+
 /// The tie profiles of ranked lists, and how many of them depend on a tie that is open at the end.
 ///
-/// `cut_off` is the deepest place any metric looks at; a tie beyond it cannot matter.
-///
 /// # Errors
-/// The first list with an item that is unknown or listed twice, a NaN or rising score, or (as
-/// `open_tie` says) an open tie; [`Error::Shape`] if sizes contradict one another.
+/// The first list with an item that is unknown or listed twice, a NaN or rising score, or an open tie,
+/// as the rules say; [`Error::Shape`] if sizes contradict one another.
 pub fn profile_lists<I>(
     par: &mut Par<'_>,
     lists: &ItemLists<'_, I>,
     targets: &Targets<'_>,
-    open_tie: OpenTie,
-    cut_off: usize,
+    rules: ListRules,
 ) -> Result<(Profiles, u64)>
 where
     I: Copy + Into<i64> + Sync,
@@ -69,7 +79,7 @@ where
             for list in first..(first + LISTS_PER_TASK).min(n_lists) {
                 let items = &lists.items[lists.starts[list]..][..lists.lengths[list]];
                 let scores = lists.scores.map(|scores| &scores[lists.starts[list]..][..items.len()]);
-                *n_open += u64::from(finder.profile(list, items, scores, targets, (open_tie, cut_off), profiles)?);
+                *n_open += u64::from(finder.profile(list, items, scores, targets, rules, profiles)?);
             }
             Ok(())
         },
@@ -90,12 +100,24 @@ struct Finder {
     now: u32,
     found: Vec<(TieGroup, f64)>,
     missing: Vec<f64>,
+    // Place and item of the relevant ones.
     positions: Vec<(u32, u32)>,
+    // Positions of the items listed for the first time, if others were left out.
+    kept: Vec<usize>,
+    kept_scores: Vec<f64>,
 }
 
 impl Finder {
     fn new(n_items: usize) -> Self {
-        Self { marks: vec![0; n_items], now: 0, found: Vec::new(), missing: Vec::new(), positions: Vec::new() }
+        Self {
+            marks: vec![0; n_items],
+            now: 0,
+            found: Vec::new(),
+            missing: Vec::new(),
+            positions: Vec::new(),
+            kept: Vec::new(),
+            kept_scores: Vec::new(),
+        }
     }
 
     /// Adds the profile of one list; whether its value depends on an open tie.
@@ -105,11 +127,11 @@ impl Finder {
         items: &[I],
         scores: Option<&[f64]>,
         targets: &Targets<'_>,
-        (open_tie, cut_off): (OpenTie, usize),
+        rules: ListRules,
         profiles: &mut Profiles,
     ) -> Result<bool> {
         let (relevant, grades) = targets.list(list);
-        self.find(list, items, relevant)?;
+        self.find(list, items, relevant, rules.keep_first)?;
         let grade = |item: u32| {
             if grades.is_empty() { 1.0 } else { relevant.binary_search(&item).map_or(1.0, |at| grades[at]) }
         };
@@ -128,19 +150,23 @@ impl Finder {
             profiles.push(&mut self.found, &self.missing);
             return Ok(false);
         };
-        let last = self.tie(list, scores)?;
+        if rules.check_scores {
+            check_scores(list, scores)?;
+        }
+        let n_listed = if rules.keep_first { self.kept.len() } else { items.len() };
+        let last = self.tie(scores, n_listed);
         let open = last.tied > 1
-            && items.len() < targets.n_items()
-            && (last.better as usize) < cut_off
+            && n_listed < targets.n_items()
+            && (last.better as usize) < rules.cut_off
             && (!self.missing.is_empty() || self.found.last().is_some_and(|(at, _)| at.better == last.better));
         if open {
-            match open_tie {
+            match rules.open_tie {
                 OpenTie::AsListed => {}
                 OpenTie::Refuse => {
-                    return Err(Error::OpenTie { list, tied: last.tied as usize, length: items.len() });
+                    return Err(Error::OpenTie { list, tied: last.tied as usize, length: n_listed });
                 }
                 OpenTie::Worst | OpenTie::Best => {
-                    let favourable = open_tie == OpenTie::Best;
+                    let favourable = rules.open_tie == OpenTie::Best;
                     close_tie(&mut self.found, &mut self.missing, last, Some(targets.n_items()), favourable);
                 }
             }
@@ -149,8 +175,15 @@ impl Finder {
         Ok(open)
     }
 
-    /// Fills `positions` with the places of the relevant items, rising.
-    fn find<I: Copy + Into<i64>>(&mut self, list: usize, items: &[I], relevant: &[u32]) -> Result<()> {
+    /// Fills `positions` with the places of the relevant items, rising, and with `keep_first` also
+    /// `kept`.
+    fn find<I: Copy + Into<i64>>(
+        &mut self,
+        list: usize,
+        items: &[I],
+        relevant: &[u32],
+        keep_first: bool,
+    ) -> Result<()> {
         self.now = self.now.checked_add(2).unwrap_or_else(|| {
             self.marks.fill(0);
             2
@@ -158,6 +191,7 @@ impl Finder {
         let (wanted, listed) = (self.now, self.now + 1);
         relevant.iter().for_each(|&item| self.marks[item as usize] = wanted);
         self.positions.clear();
+        self.kept.clear();
         for (position, &item) in items.iter().enumerate() {
             let item: i64 = item.into();
             let known = u32::try_from(item).ok();
@@ -166,25 +200,32 @@ impl Finder {
             };
             if *mark >= wanted {
                 if *mark == listed {
+                    if keep_first {
+                        continue;
+                    }
                     let first = items.iter().position(|&other| other.into() == item).unwrap_or(0);
                     return Err(Error::DuplicateItem { list, item, first, second: position });
                 }
-                self.positions.push((column(position), code));
+                let place = if keep_first { self.kept.len() } else { position };
+                self.positions.push((column(place), code));
             }
             *mark = listed;
+            if keep_first {
+                self.kept.push(position);
+            }
         }
         Ok(())
     }
 
     /// Replaces the places found by the tie groups they lie in, and returns the last group.
-    fn tie(&mut self, list: usize, scores: &[f64]) -> Result<TieGroup> {
-        let refuse = |position: usize, rule| Err(Error::ListScore { list, position, value: scores[position], rule });
-        if let Some(position) = scores.iter().position(|score| score.is_nan()) {
-            return refuse(position, "not be NaN");
-        }
-        if let Some(before) = scores.windows(2).position(|pair| pair[0] < pair[1]) {
-            return refuse(before + 1, "fall from the best item to the worst; sort each list");
-        }
+    fn tie(&mut self, scores: &[f64], n_listed: usize) -> TieGroup {
+        let scores = if n_listed < scores.len() {
+            self.kept_scores.clear();
+            self.kept_scores.extend(self.kept.iter().map(|&position| scores[position]));
+            &self.kept_scores
+        } else {
+            scores
+        };
         let mut group = TieGroup { better: 0, tied: 0, relevant: 0 };
         let mut found = self.found.iter_mut().peekable();
         for of_group in scores.chunk_by(|a, b| a == b) {
@@ -193,7 +234,7 @@ impl Finder {
                 *at = group;
             }
         }
-        Ok(group)
+        group
     }
 }
 
@@ -224,6 +265,17 @@ pub(super) fn close_tie(
     }
 }
 
+fn check_scores(list: usize, scores: &[f64]) -> Result<()> {
+    let refuse = |position: usize, rule| Err(Error::ListScore { list, position, value: scores[position], rule });
+    if let Some(position) = scores.iter().position(|score| score.is_nan()) {
+        return refuse(position, "not be NaN");
+    }
+    if let Some(before) = scores.windows(2).position(|pair| pair[0] < pair[1]) {
+        return refuse(before + 1, "not rise from one item to the next; sort each list");
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,7 +284,20 @@ mod tests {
         let starts = [0, i64::try_from(relevant.len()).unwrap()];
         let targets = Targets::new(&starts, relevant, None, 9)?;
         let lists = ItemLists { items, scores, starts: &[0], lengths: &[items.len()] };
-        Par::unwatched(2, |par| profile_lists(par, &lists, &targets, open_tie, 100))
+        Par::unwatched(2, |par| profile_lists(par, &lists, &targets, ListRules { open_tie, ..RULES }))
+    }
+
+    const RULES: ListRules =
+        ListRules { open_tie: OpenTie::Refuse, cut_off: 100, keep_first: false, check_scores: true };
+
+    #[test]
+    fn an_item_listed_again_can_be_left_out_with_its_score() {
+        let targets = Targets::new(&[0, 2], &[1, 5], None, 9).unwrap();
+        let (items, scores) = ([1_i64, 1, 1, 5], [0.9, 0.8, 0.5, 0.5]);
+        let lists = ItemLists { items: &items, scores: Some(&scores), starts: &[0], lengths: &[4] };
+        let rules = ListRules { keep_first: true, ..RULES };
+        let (profiles, open) = Par::unwatched(1, |par| profile_lists(par, &lists, &targets, rules)).unwrap();
+        assert_eq!((profiles.list(0).groups, open), (&[group(0, 1, 1), group(1, 1, 1)][..], 0));
     }
 
     fn group(better: u32, tied: u32, relevant: u32) -> TieGroup {

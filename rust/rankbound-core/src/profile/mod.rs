@@ -15,7 +15,7 @@ mod top;
 mod tests;
 
 pub use list::{BrokenTies, Profiles, TieGroup, TieProfile};
-pub use lists::{ItemLists, OpenTie, profile_lists};
+pub use lists::{ItemLists, ListRules, OpenTie, profile_lists};
 pub use popularity::Popularity;
 pub use ranker::Ranker;
 pub use runs::{Judged, Run, RunCounts, TieBreak, profile_runs};

@@ -89,12 +89,13 @@ pub fn profile_runs(
         return Err(Error::Shape("qrels: ids and targets differ in length".into()));
     }
     let rows = RowsByQuery::new(par, &run.queries, query_ids)?;
+    let items = IdTable::new(&[run.items, Ids::Wide(item_ids)]);
     let empty =
         || (Profiles::new(targets.is_graded()), RunCounts { n_missing: 0, n_ignored: 0, n_open: 0, longest: 0 });
     let mut parts: Vec<_> = (0..rows.len().div_ceil(QUERIES_PER_TASK)).map(|_| empty()).collect();
     par.run(
         parts.iter_mut().zip((0..rows.len()).step_by(QUERIES_PER_TASK)),
-        Reader::default,
+        || Reader::new(items.clone()),
         |reader, ((profiles, counts), first)| {
             for query in first..(first + QUERIES_PER_TASK).min(rows.len()) {
                 let (id, relevant, grades) = query_ids.get(query).map_or_else(
@@ -145,7 +146,6 @@ impl Refused {
 }
 
 /// Reads one query after another.
-#[derive(Default)]
 struct Reader {
     items: Vec<i64>,
     values: Vec<f64>,
@@ -160,6 +160,19 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(seen: IdTable) -> Self {
+        Self {
+            items: Vec::new(),
+            values: Vec::new(),
+            seen,
+            rows: Vec::new(),
+            thresholds: Vec::new(),
+            counts: Vec::new(),
+            found: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+
     /// Copies the rows of a query.
     fn load(&mut self, run: &Run<'_>, rows: &RowsByQuery, query: usize) {
         self.items.clear();

@@ -1,0 +1,318 @@
+"""What an evaluation accumulates, batch by batch, and the result it makes of it."""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound._labels import as_vector, split_missing
+from rankbound._options import as_choice
+from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
+from rankbound.evaluation.fingerprint import Fingerprint
+from rankbound.evaluation.plan import Plan
+from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.targets import Targets
+from rankbound.metrics import RankingBatch
+
+LOG_MEAN = ".logmean"
+
+
+@dataclass(slots=True)
+class Batch:
+    """One batch to be added: profiles of its lists, and what else is known about them.
+
+    ``upper`` holds the profiles with every open tie broken for the list, where ``profiles`` hold the least they can be
+    worth. ``ranking`` makes what metrics of the caller's read; without it there can be none.
+    """
+
+    profiles: _core.Profiles
+    targets: Targets
+    sample_ids: NDArray[Any]
+    upper: _core.Profiles | None = None
+    ranking: Callable[[], RankingBatch] | None = None
+    debug_rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Collector:
+    """Sums and, if wanted, values per list, over any number of batches.
+
+    Parameters
+    ----------
+    plan : Plan
+        The metrics.
+    collect_per_user : bool
+        Whether to keep the values per list.
+    per_user_dtype : {"float64", "float32"}
+        In which type.
+    num_threads : int
+        Threads.
+    """
+
+    def __init__(self, plan: Plan, *, collect_per_user: bool, per_user_dtype: str, num_threads: int) -> None:
+        self.plan = plan
+        self.collect_per_user = collect_per_user
+        self.per_user_dtype = as_choice(per_user_dtype, ("float64", "float32"), name="per_user_dtype")
+        self.num_threads = num_threads
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything that was added."""
+        self.n_rows = 0
+        self.n_scored_rows = 0
+        self.sums: _core.ListSums | None = None
+        self.upper: _core.ListSums | None = None
+        self.fingerprint = Fingerprint()
+        self.values: dict[str, list[NDArray[Any]]] = {key: [] for key in self.plan.keys}
+        self.ids: list[NDArray[Any]] = []
+        self.scored: list[NDArray[np.bool_]] = []
+        self.debug_rows: list[dict[str, Any]] = []
+        for custom in self.plan.customs:
+            custom.reset()
+
+    def add(self, batch: Batch) -> None:
+        """Add a batch, or nothing at all if a metric refuses it.
+
+        Parameters
+        ----------
+        batch : Batch
+            Lists that follow those added so far.
+
+        Raises
+        ------
+        RankboundError
+            For values that cannot be summed, or what a metric of the caller's returns.
+        """
+        core = self.plan.core
+        columns, sums = _core.evaluate_lists(batch.profiles, core, num_threads=self.num_threads)
+        upper = None
+        if batch.upper is not None:
+            _, upper = _core.evaluate_lists(batch.upper, core, num_threads=self.num_threads)
+        scored = batch.profiles.n_relevant() > 0
+        values = {metric.key: column for metric, column in zip(core, columns, strict=True)}
+        merged = sums if self.sums is None else self.sums.merge(sums)
+        merged_upper = upper if self.upper is None or upper is None else self.upper.merge(upper)
+        values |= self._update_customs(batch, scored)
+        self.sums, self.upper = merged, merged_upper
+        self.n_rows += len(scored)
+        self.n_scored_rows += int(scored.sum())
+        self.fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets))
+        self.debug_rows += batch.debug_rows
+        self.ids.append(batch.sample_ids[scored])
+        self.scored.append(scored)
+        if self.collect_per_user:
+            everything = bool(scored.all())
+            for key, column in values.items():
+                kept = column if everything else column[scored]
+                self.values[key].append(kept.astype(self.per_user_dtype, copy=False))
+
+    def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        if not self.plan.customs:
+            return {}
+        if batch.ranking is None:
+            name = type(self.plan.customs[0]).__name__
+            raise InvalidTypeError(
+                f"metrics has {name}, a metric of your own, which reads ranked lists: pass them to "
+                "evaluate_ranked_predictions"
+            )
+        ranking = batch.ranking()
+        before = [deepcopy(custom.__dict__) for custom in self.plan.customs]
+        values: dict[str, NDArray[Any]] = {}
+        try:
+            for custom in self.plan.customs:
+                values |= _checked(custom, custom.update(ranking), scored)
+        except BaseException:
+            for custom, state in zip(self.plan.customs, before, strict=True):
+                custom.__dict__.clear()
+                custom.__dict__.update(state)
+            raise
+        return values
+
+    def merge(self, other: "Collector") -> None:
+        """Add what another collector holds, behind what this one does.
+
+        Parameters
+        ----------
+        other : Collector
+            Of the same metrics.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the metrics differ, or are metrics of the caller's, which cannot be merged.
+        """
+        if self.plan.customs or other.plan.customs:
+            raise InvalidParameterError("metrics of your own cannot be merged: update one evaluator with every batch")
+        if self.plan.core != other.plan.core or self.collect_per_user != other.collect_per_user:
+            raise InvalidParameterError(
+                f"evaluators of different metrics or options cannot be merged: {self.plan.labels} and "
+                f"{other.plan.labels}"
+            )
+        if other.sums is None:
+            return
+        fingerprint = self.fingerprint.join(other.fingerprint)
+        both_upper = None if self.upper is None or other.upper is None else self.upper.merge(other.upper)
+        self.sums, self.upper = (
+            (other.sums, other.upper) if self.sums is None else (self.sums.merge(other.sums), both_upper)
+        )
+        self.fingerprint = fingerprint
+        self.n_rows += other.n_rows
+        self.n_scored_rows += other.n_scored_rows
+        self.ids += other.ids
+        self.scored += other.scored
+        self.debug_rows += other.debug_rows
+        for key, chunks in other.values.items():
+            self.values[key] += chunks
+
+    def result(
+        self,
+        *,
+        width: int,
+        protocol: Mapping[str, Any],
+        metadata: Mapping[str, Any],
+        row_slices: Mapping[str, NDArray[np.bool_]],
+        item_slices: Mapping[str, "Collector"],
+        debug: bool = False,
+    ) -> EvaluationResult:
+        """Return what was found so far.
+
+        Parameters
+        ----------
+        width : int
+            The deepest rank there is, for metrics of the whole list.
+        protocol, metadata : mapping
+            Attached to the result.
+        row_slices : mapping of str to ndarray of shape (n_rows,), dtype bool
+            Lists to report apart.
+        item_slices : mapping of str to Collector
+            What was accumulated against the relevant items of a group alone.
+        debug : bool, default False
+            Whether details of the first lists were asked for.
+
+        Returns
+        -------
+        EvaluationResult
+            The collector can go on.
+        """
+        ids = np.concatenate(self.ids) if self.ids else np.empty(0, dtype=np.int64)
+        values = {key: np.concatenate(chunks) if chunks else np.empty(0) for key, chunks in self.values.items()}
+        slices = {name: self._row_slice(mask, values) for name, mask in row_slices.items()}
+        slices |= {
+            name: {"n_rows": of.n_rows, "n_scored_rows": of.n_scored_rows, **of.aggregates()[0]}
+            for name, of in item_slices.items()
+        }
+        metrics, ties = self.aggregates()
+        return EvaluationResult(
+            metrics=metrics,
+            n_rows=self.n_rows,
+            n_scored_rows=self.n_scored_rows,
+            n_units=len(np.unique(ids)),
+            required_k=self.plan.required_k or width,
+            per_user=values if self.collect_per_user else None,
+            sample_ids=ids if self.collect_per_user else None,
+            ties=ties,
+            slices=slices,
+            metadata=dict(metadata),
+            target_fingerprint=self.fingerprint.digest(),
+            protocol=dict(protocol),
+            debug_rows=tuple(self.debug_rows) if debug else None,
+        )
+
+    def aggregates(self) -> tuple[dict[str, float], dict[str, dict[str, float | None]]]:
+        """Return the aggregate of every metric, and what ties leave open about it.
+
+        Returns
+        -------
+        metrics, ties : dict
+            By result key.
+        """
+        metrics: dict[str, float] = {}
+        ties: dict[str, dict[str, float | None]] = {}
+        core = self.plan.core
+        nothing = (0, np.nan, np.nan, np.nan, None, np.nan)
+        means = [nothing] * len(core) if self.sums is None else self.sums.means()
+        upper = means if self.upper is None else self.upper.means()
+        for metric, (count, mean, best, worst, sd, share), (_, _, upper_best, *_) in zip(
+            core, means, upper, strict=True
+        ):
+            if metric.family == "log_rbp":
+                metrics[metric.key.removesuffix(LOG_MEAN) + ".n"] = count
+            metrics[metric.key] = mean
+            ties[metric.key] = {
+                "share_tied_at_cut": share,
+                "mean_best": best if self.upper is None else upper_best,
+                "mean_worst": worst,
+                "sd": sd if self.upper is None else None,
+            }
+        for custom in self.plan.customs:
+            computed = custom.compute()
+            metrics |= {key: float(computed[key]) for key in custom.result_keys}
+        return metrics, ties
+
+    def _row_slice(self, mask: NDArray[np.bool_], values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+        scored = np.concatenate(self.scored) if self.scored else np.empty(0, dtype=np.bool_)
+        within = mask[scored]
+        found: dict[str, float] = {"n_rows": int(mask.sum()), "n_scored_rows": int(within.sum())}
+        for key, column in values.items():
+            kept = np.ascontiguousarray(column[within], dtype=np.float64)
+            found[key] = _core.exact_log_mean(kept) if key.endswith(LOG_MEAN) else _core.exact_mean(kept)
+        return found
+
+
+def as_sample_ids(sample_ids: Any, n_rows: int, *, first: int = 0) -> NDArray[Any]:
+    """Return one id per list.
+
+    Parameters
+    ----------
+    sample_ids : array_like of shape (n_rows,), or None
+        None numbers the lists.
+    n_rows : int
+        Number of lists.
+    first : int, default 0
+        The number of the first one.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of one plain dtype.
+
+    Raises
+    ------
+    ShapeError
+        For another number of ids.
+    InvalidTypeError
+        For a missing id, or ids of different kinds.
+    """
+    if sample_ids is None:
+        return np.arange(first, first + n_rows)
+    ids, missing = split_missing(as_vector(sample_ids, name="sample_ids"), name="sample_ids")
+    if len(ids) != n_rows:
+        raise ShapeError(f"sample_ids has {len(ids)} entries, but there are {n_rows} rows; give one per row")
+    if missing.any():
+        raise InvalidTypeError(f"sample_ids has no id at position {int(missing.argmax())}; give every row one")
+    return ids
+
+
+def _checked(custom: Any, values: Any, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """Return the columns of what a metric of the caller's returned, if it is what it must be."""
+    name, keys = type(custom).__name__, tuple(custom.result_keys)
+    array = np.asarray(values)
+    expected = (len(scored), len(keys))
+    if array.shape != expected:
+        raise ShapeError(
+            f"{name}.update returned shape {array.shape}; it must return {expected}: one row per list, one column per "
+            "key"
+        )
+    if array.dtype.kind != "f":
+        raise InvalidTypeError(f"{name}.update returned dtype {array.dtype}; it must return floating-point numbers")
+    wrong = ~np.isfinite(array) & scored[:, None]
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InvalidParameterError(
+            f"{name}.update returned {array[row, column]} for {keys[column]!r} at row {row}, which has relevant items; "
+            "values must be finite there"
+        )
+    return {key: np.ascontiguousarray(array[:, at]) for at, key in enumerate(keys)}

@@ -1,0 +1,130 @@
+"""From tie profiles to the result: what every ``evaluate_*`` ends with."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rankbound import _core
+from rankbound._core import __version__
+from rankbound._options import as_flag
+from rankbound.errors import EmptyInputError, InvalidTypeError
+from rankbound.evaluation.collector import Batch, Collector, as_sample_ids
+from rankbound.evaluation.plan import Plan
+from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.slices import as_slices
+from rankbound.evaluation.targets import Targets
+
+PROTOCOL = "rankbound-protocol-1"
+
+
+def finish(
+    profile: Callable[[Targets], _core.Profiles],
+    targets: Targets,
+    plan: Plan,
+    *,
+    width: int,
+    sample_ids: Any,
+    slices: Any,
+    collect_per_user: bool,
+    per_user_dtype: str,
+    metadata: Mapping[str, Any] | None,
+    protocol: Callable[[], Mapping[str, Any]],
+    num_threads: int,
+    upper: Callable[[Targets], _core.Profiles] | None = None,
+) -> EvaluationResult:
+    """Evaluate lists whose tie profiles are made in one go.
+
+    Parameters
+    ----------
+    profile : callable
+        Makes the tie profiles of the lists against targets; called once more per group of items.
+    targets : Targets
+        Relevant items of each list.
+    plan : Plan
+        The metrics.
+    width : int
+        Candidates of the longest list.
+    sample_ids, slices, collect_per_user, per_user_dtype, metadata, num_threads
+        As in :func:`rankbound.evaluate_scores`, the last one resolved.
+    protocol : callable
+        Returns what the input adds to the protocol; called after ``profile``.
+    upper : callable or None, default None
+        Makes profiles with every open tie broken for the list, where ``profile`` breaks them against it.
+
+    Returns
+    -------
+    EvaluationResult
+        The result.
+
+    Raises
+    ------
+    RankboundError
+        For refused options, and whatever ``profile`` raises.
+    """
+    if not len(targets):
+        raise EmptyInputError("targets has no rows: there is nothing to evaluate")
+    targets.check_grades(plan.specs)
+    ids = as_sample_ids(sample_ids, len(targets))
+    groups = as_slices(slices, n_rows=len(targets), n_items=targets.n_items)
+    keep = as_flag(collect_per_user, name="collect_per_user")
+
+    def collect(of: Targets, *, values: bool) -> Collector:
+        collector = Collector(plan, collect_per_user=values, per_user_dtype=per_user_dtype, num_threads=num_threads)
+        collector.add(Batch(profile(of), of, ids, upper=None if upper is None else upper(of)))
+        return collector
+
+    # Groups of rows are read from the values.
+    collector = collect(targets, values=keep or bool(groups.rows))
+    found = protocol()
+    item_slices = {name: collect(targets.of_items(mask), values=False) for name, mask in groups.items.items()}
+    collector.collect_per_user = keep
+    return collector.result(
+        width=width,
+        protocol=protocol_of(collector, found),
+        metadata=as_metadata(metadata),
+        row_slices=groups.rows,
+        item_slices=item_slices,
+    )
+
+
+def as_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return metadata as a mapping; None is empty."""
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidTypeError(f"metadata must be a mapping, got {type(metadata).__name__}")
+    return metadata
+
+
+def protocol_of(collector: Collector, of_input: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the conventions behind a result.
+
+    Parameters
+    ----------
+    collector : Collector
+        What was accumulated.
+    of_input : mapping
+        ``candidates``, ``truth``, ``ties`` and ``population`` as far as the input knows them.
+
+    Returns
+    -------
+    dict
+        The protocol block.
+    """
+    population = {
+        "n_rows": collector.n_rows,
+        "n_scored_rows": collector.n_scored_rows,
+        "n_no_truth": collector.n_rows - collector.n_scored_rows,
+    }
+    return {
+        "schema": PROTOCOL,
+        "candidates": dict(of_input["candidates"]),
+        "truth": {
+            "policy": "set",
+            "relevance": "graded" if collector.plan.graded else "binary",
+            **of_input["truth"],
+        },
+        "ties": {"rule": "expectation", "equality": "exact", **of_input["ties"]},
+        "metrics": {"labels": collector.plan.labels},
+        "population": {**population, **of_input.get("population", {})},
+        "version": __version__,
+    }

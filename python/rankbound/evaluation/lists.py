@@ -1,0 +1,176 @@
+"""Ranked lists: the items each list holds, best first."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound._options import as_count
+from rankbound._validation import as_numpy
+from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedLists:
+    """Ranked lists of items, best first.
+
+    Parameters
+    ----------
+    indices : array_like of shape (n_rows, width)
+        Item indices, integers from 0, best item first. numpy arrays, tensors and anything with ``__dlpack__`` or
+        ``__array__``.
+    scores : array_like of shape (n_rows, width) or None, default None
+        Scores of the items, falling within a row. Equal scores are ties, averaged over all orders. Without scores the
+        order is the order.
+    n_items : int or None, default None
+        Number of items in the catalogue; None takes it from the targets.
+    lengths : array_like of shape (n_rows,) or None, default None
+        Items of each row, if rows are padded at their end; what stands in the padding is not read.
+
+    Raises
+    ------
+    InvalidTypeError
+        If the indices are not integers or the scores not numbers.
+    ShapeError
+        If shapes differ.
+    InvalidParameterError
+        For a length out of range.
+
+    Examples
+    --------
+    >>> from rankbound import RankedLists
+    >>> lists = RankedLists([[3, 0], [2, -1]], lengths=[2, 1], n_items=5)
+    >>> len(lists), lists.width
+    (2, 2)
+    """
+
+    indices: NDArray[Any]
+    scores: NDArray[Any] | None = None
+    n_items: int | None = None
+    lengths: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the arrays against one another."""
+        indices = as_numpy(self.indices, name="indices")
+        if indices.ndim != 2:
+            raise ShapeError(f"indices has shape {indices.shape}; it must have two dimensions: rows and places")
+        if indices.dtype.kind not in "iu":
+            if indices.size:
+                raise InvalidTypeError(f"indices has dtype {indices.dtype}; item indices must be integers")
+            indices = indices.astype(np.int64)
+        if indices.dtype == np.uint64 and indices.size and indices.max() >= 2**63:
+            raise InvalidTypeError(f"indices has {indices.max()}; item indices must be below 2^63")
+        put = object.__setattr__
+        put(self, "indices", indices)
+        put(self, "scores", None if self.scores is None else _scores(self.scores, indices.shape))
+        put(self, "n_items", None if self.n_items is None else as_count(self.n_items, name="n_items"))
+        put(self, "lengths", None if self.lengths is None else _lengths(self.lengths, indices.shape))
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @property
+    def width(self) -> int:
+        """Places per row, padding included."""
+        return int(self.indices.shape[1])
+
+    def rows(self, first: int, last: int) -> "RankedLists":
+        """Return the lists from ``first`` up to ``last``, exclusive.
+
+        Parameters
+        ----------
+        first, last : int
+            Rows.
+
+        Returns
+        -------
+        RankedLists
+            Views of these.
+        """
+        cut = slice(first, last)
+        return RankedLists(
+            self.indices[cut],
+            None if self.scores is None else self.scores[cut],
+            self.n_items,
+            None if self.lengths is None else self.lengths[cut],
+        )
+
+
+def as_ranked_lists(predictions: Any, *, name: str = "predictions") -> RankedLists:
+    """Return predictions of any form as ranked lists.
+
+    Parameters
+    ----------
+    predictions : RankedLists, object with ``cols``, ``vals`` and ``shape``, or array_like of shape (n_rows, width)
+        An array holds item indices in their order, without scores.
+    name : str, default "predictions"
+        The argument, for messages.
+
+    Returns
+    -------
+    RankedLists
+        With ``n_items`` where the form tells it.
+
+    Raises
+    ------
+    RankboundError
+        As :class:`RankedLists`.
+    """
+    if isinstance(predictions, RankedLists):
+        return predictions
+    if all(hasattr(predictions, part) for part in ("cols", "vals", "shape")):
+        return RankedLists(predictions.cols, predictions.vals, int(predictions.shape[1]))
+    if hasattr(predictions, "toarray"):
+        raise InvalidTypeError(
+            f"{name} is a sparse matrix, which has no order: pass RankedLists(indices, scores), or its dense form to "
+            "evaluate_scores"
+        )
+    return RankedLists(predictions)
+
+
+def _scores(scores: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = as_numpy(scores, name="scores")
+    if array.dtype.kind not in "fiu" or array.dtype.char == "g":
+        raise InvalidTypeError(f"scores has dtype {array.dtype}; scores must be float16/32/64 or integers")
+    if array.shape != shape:
+        raise ShapeError(f"scores has shape {array.shape}, but indices has {shape}; give one score per listed item")
+    if array.dtype.kind in "iu" and array.size and np.abs(array.astype(np.float64)).max() >= 2.0**53:
+        raise InvalidTypeError("scores has integers of 2^53 or more, which float64 merges; rescale them")
+    return array
+
+
+def _lengths(lengths: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    array = as_numpy(lengths, name="lengths")
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidTypeError(f"lengths has dtype {array.dtype}; it must hold integers")
+    if array.shape != (shape[0],):
+        raise ShapeError(f"lengths has shape {array.shape}, but there are {shape[0]} rows; give one length per row")
+    wrong = (array < 0) | (array > shape[1])
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidParameterError(f"lengths has {array[row]} at row {row}; it must be from 0 to {shape[1]}")
+    return array.astype(np.int64)
+
+
+def check_rows(lists: RankedLists, n_rows: int) -> None:
+    """Refuse lists that are not as many as the rows of the targets.
+
+    Parameters
+    ----------
+    lists : RankedLists
+        The lists.
+    n_rows : int
+        Rows of the targets.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers differ.
+    EmptyInputError
+        If there is no row.
+    """
+    if len(lists) != n_rows:
+        raise ShapeError(f"predictions has {len(lists)} rows, but targets has {n_rows}; give one list per row")
+    if n_rows == 0:
+        raise EmptyInputError("targets has no rows: there is nothing to evaluate")

@@ -1,0 +1,128 @@
+"""Which metrics an evaluation computes, checked once."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
+from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
+from rankbound.metrics.spec import CoreMetric
+
+_RESERVED = ("n_scored_rows", "n_units", "debug")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The metrics of an evaluation."""
+
+    specs: tuple[MetricSpec, ...]
+    customs: tuple[RankingMetric, ...]
+
+    @property
+    def metrics(self) -> "tuple[MetricSpec | RankingMetric, ...]":
+        """All of them, built-in metrics first."""
+        return (*self.specs, *self.customs)
+
+    @property
+    def core(self) -> list[CoreMetric]:
+        """The built-in metrics, one per cut-off."""
+        return [metric for spec in self.specs for metric in spec.core_metrics()]
+
+    @property
+    def keys(self) -> list[str]:
+        """The result keys, built-in metrics first."""
+        return [metric.key for metric in self.core] + [key for custom in self.customs for key in custom.result_keys]
+
+    @property
+    def graded(self) -> bool:
+        """Whether grades matter."""
+        return any(spec.is_graded for spec in self.specs)
+
+    @property
+    def required_k(self) -> int | None:
+        """The deepest rank that is looked at; None for the whole list."""
+        depths = [metric.required_k for metric in self.metrics]
+        finite = [depth for depth in depths if depth is not None]
+        return max(finite) if len(finite) == len(depths) else None
+
+    @property
+    def labels(self) -> list[str]:
+        """The metrics as text."""
+        return [spec.label for spec in self.specs] + [type(custom).__name__ for custom in self.customs]
+
+    def check_width(self, width: int, n_items: int) -> None:
+        """Refuse metrics that look deeper than the lists go, unless the lists hold the whole catalogue.
+
+        Parameters
+        ----------
+        width : int
+            Places per list.
+        n_items : int
+            Number of items in the catalogue.
+
+        Raises
+        ------
+        InvalidKError
+            Naming the first metric.
+        """
+        for metric in self.metrics:
+            depth = metric.required_k
+            if depth is not None and depth > width and width < n_items:
+                label = metric.label if isinstance(metric, MetricSpec) else type(metric).__name__
+                raise InvalidKError(
+                    f"metrics has {label}, which looks at {depth} places, but predictions has lists of {width}; pass "
+                    "longer lists or lower the cut-off"
+                )
+
+
+def as_plan(metrics: Any, *, width: int | None) -> Plan:
+    """Return the metrics to compute.
+
+    Parameters
+    ----------
+    metrics : MetricSpec, RankingMetric, str, iterable of them, or None
+        None takes CalibratedRecall and NDCG at ``width``.
+    width : int or None
+        Places per list; None if it is not known beforehand.
+
+    Returns
+    -------
+    Plan
+        The metrics, with distinct keys.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything that is no metric.
+    InvalidParameterError
+        If there is none, or two have the same key.
+    """
+    if metrics is None:
+        if width is None or width < 1:
+            raise InvalidParameterError("metrics must be given: the lists have no width to take the cut-off from")
+        metrics = [CalibratedRecall(width), NDCG(width)]
+    given = [metrics] if isinstance(metrics, (str, MetricSpec, RankingMetric)) else metrics
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise InvalidTypeError(f"metrics must be metrics such as NDCG(10), got {metrics!r}")
+    parsed = [parse(metric) if isinstance(metric, str) else metric for metric in given]
+    for metric in parsed:
+        if not isinstance(metric, (MetricSpec, RankingMetric)):
+            hint = f"; write {metric.__name__}(10)" if isinstance(metric, type) else ""
+            raise InvalidTypeError(f"metrics has {metric!r}, which is no metric{hint}")
+    if not parsed:
+        raise InvalidParameterError("metrics is empty; name at least one")
+    plan = Plan(
+        tuple(metric for metric in parsed if isinstance(metric, MetricSpec)),
+        tuple(metric for metric in parsed if isinstance(metric, RankingMetric)),
+    )
+    _check_keys(plan)
+    return plan
+
+
+def _check_keys(plan: Plan) -> None:
+    seen: set[str] = set()
+    for key in plan.keys:
+        if key in seen or key in _RESERVED:
+            reason = "is the key of two metrics" if key in seen else "is no key that a metric may have"
+            raise InvalidParameterError(f"metrics: {key!r} {reason}; evaluate them one after the other, or rename one")
+        seen.add(key)

@@ -1,0 +1,333 @@
+"""Ranked lists against any number of relevant items per row."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound._options import as_choice, as_count, as_flag, resolve_num_threads
+from rankbound.errors import ShapeError
+from rankbound.evaluation.collector import Batch, Collector, as_sample_ids
+from rankbound.evaluation.debug import debug_rows_of
+from rankbound.evaluation.finish import as_metadata, protocol_of
+from rankbound.evaluation.lists import RankedLists, as_ranked_lists, check_rows
+from rankbound.evaluation.plan import Plan, as_plan
+from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.slices import as_slices
+from rankbound.evaluation.targets import Targets, as_targets
+from rankbound.metrics import RankingBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """How ranked lists are read, checked."""
+
+    open_tie: str = "refuse"
+    duplicates: str = "refuse"
+    validate_predictions: bool = True
+    debug: bool = False
+    debug_users: int = 5
+    num_threads: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        open_tie: Any,
+        duplicates: Any,
+        validate_predictions: Any,
+        debug: Any,
+        debug_users: Any,
+        num_threads: Any,
+    ) -> "ListOptions":
+        """Check the options."""
+        return cls(
+            open_tie=as_choice(open_tie, ("refuse", "bounds", "as_listed"), name="open_tie"),
+            duplicates=as_choice(duplicates, ("refuse", "keep_first"), name="duplicates"),
+            validate_predictions=as_flag(validate_predictions, name="validate_predictions"),
+            debug=as_flag(debug, name="debug"),
+            debug_users=as_count(debug_users, name="debug_users"),
+            num_threads=resolve_num_threads(num_threads),
+        )
+
+
+class ListCollector:
+    """Accumulates batches of ranked lists: what evaluators and one-off evaluations share.
+
+    Parameters
+    ----------
+    plan : Plan
+        The metrics.
+    options : ListOptions
+        How lists are read.
+    collect_per_user : bool
+        Whether values per list are in the result.
+    per_user_dtype : {"float64", "float32"}
+        In which type.
+    keep_values : bool
+        Whether values are needed besides, for groups of rows.
+    item_masks : mapping of str to ndarray of shape (n_items,), dtype bool
+        Groups of items to report apart.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        options: ListOptions,
+        *,
+        collect_per_user: bool,
+        per_user_dtype: str,
+        keep_values: bool = False,
+        item_masks: Mapping[str, NDArray[np.bool_]] | None = None,
+    ) -> None:
+        def collector(*, values: bool) -> Collector:
+            return Collector(
+                plan, collect_per_user=values, per_user_dtype=per_user_dtype, num_threads=options.num_threads
+            )
+
+        self.plan = plan
+        self.options = options
+        self.collect_per_user = collect_per_user
+        self.whole = collector(values=collect_per_user or keep_values)
+        self.item_masks = dict(item_masks or {})
+        self.of_items = {name: collector(values=False) for name in self.item_masks}
+        self._forget()
+
+    def _forget(self) -> None:
+        self.width = 0
+        self.n_items = 0
+        self.n_open_ties = 0
+        self.has_scores = False
+
+    def reset(self) -> None:
+        """Forget everything that was added."""
+        for collector in (self.whole, *self.of_items.values()):
+            collector.reset()
+        self._forget()
+
+    def add(self, lists: RankedLists, targets: Targets, sample_ids: NDArray[Any]) -> None:
+        """Add a batch, or nothing at all if something in it is refused.
+
+        Parameters
+        ----------
+        lists : RankedLists
+            The lists.
+        targets : Targets
+            Their relevant items.
+        sample_ids : ndarray of shape (n_rows,)
+            Their ids.
+
+        Raises
+        ------
+        RankboundError
+            For what is wrong with the lists, naming row, place and item.
+        """
+        self._check(lists, targets)
+        shown = self.options.debug_users - self.whole.n_rows if self.options.debug else 0
+        batch, n_open = self._profile(lists, targets, sample_ids)
+        if shown > 0:
+            batch.debug_rows = debug_rows_of(
+                lists.rows(0, shown), targets.rows(0, min(shown, len(targets))), self.whole.n_rows, self.plan.required_k
+            )
+        if self.plan.customs:
+            batch.ranking = _ranking(lists, targets)
+        others = {}
+        for name, mask in self.item_masks.items():
+            others[name], _ = self._profile(lists, targets.of_items(mask), sample_ids)
+        self.whole.add(batch)
+        for name, other in others.items():
+            self.of_items[name].add(other)
+        self.width = max(self.width, lists.width)
+        self.n_items = targets.n_items
+        self.n_open_ties += n_open
+        self.has_scores = self.has_scores or lists.scores is not None
+
+    def _check(self, lists: RankedLists, targets: Targets) -> None:
+        if len(lists) != len(targets):
+            raise ShapeError(
+                f"predictions has {len(lists)} rows, but targets has {len(targets)}; give one list per row"
+            )
+        if lists.n_items is not None and lists.n_items != targets.n_items:
+            raise ShapeError(
+                f"predictions are over {lists.n_items} items, but targets has {targets.n_items}; they must be the same"
+            )
+        if self.n_items and self.n_items != targets.n_items:
+            raise ShapeError(f"targets has {targets.n_items} items, but {self.n_items} in the batches before")
+        self.plan.check_width(lists.width, targets.n_items)
+        targets.check_grades(self.plan.specs)
+
+    def _profile(self, lists: RankedLists, targets: Targets, sample_ids: NDArray[Any]) -> tuple[Batch, int]:
+        n_rows, width = lists.indices.shape
+        items = np.ascontiguousarray(lists.indices)
+        if items.dtype not in (np.int32, np.int64):
+            items = items.astype(np.int64)
+        scores = None if lists.scores is None else np.ascontiguousarray(lists.scores, dtype=np.float64).reshape(-1)
+        starts = np.arange(n_rows, dtype=np.uint64) * np.uint64(width)
+        lengths = np.full(n_rows, width) if lists.lengths is None else lists.lengths
+        options = self.options
+
+        def profiles(open_tie: str) -> tuple[_core.Profiles, int]:
+            return _core.profile_lists(
+                items.reshape(-1),
+                scores,
+                starts,
+                lengths.astype(np.uint64),
+                targets.core(graded=self.plan.graded),
+                open_tie=open_tie,
+                cut_off=self.plan.required_k or targets.n_items,
+                keep_first=options.duplicates == "keep_first",
+                check_scores=options.validate_predictions,
+                num_threads=options.num_threads,
+            )
+
+        found, n_open = profiles("worst" if options.open_tie == "bounds" else options.open_tie)
+        upper = profiles("best")[0] if options.open_tie == "bounds" else None
+        return Batch(found, targets, sample_ids, upper=upper), n_open
+
+    def merge(self, other: "ListCollector") -> None:
+        """Add what another collector of the same metrics and options holds, behind what this one does."""
+        self.whole.merge(other.whole)
+        self.width = max(self.width, other.width)
+        self.n_items = self.n_items or other.n_items
+        self.n_open_ties += other.n_open_ties
+        self.has_scores = self.has_scores or other.has_scores
+
+    def result(self, *, metadata: Mapping[str, Any], row_slices: Mapping[str, NDArray[np.bool_]]) -> EvaluationResult:
+        """Return what was found so far.
+
+        Parameters
+        ----------
+        metadata : mapping
+            Attached to the result.
+        row_slices : mapping of str to ndarray of shape (n_rows,), dtype bool
+            Groups of rows to report apart.
+
+        Returns
+        -------
+        EvaluationResult
+            More can be added afterwards.
+        """
+        of_input = {
+            "candidates": {"kind": "listed", "n_items": self.n_items, "width": self.width},
+            "truth": {"unseen": "miss"},
+            "ties": {"scores": self.has_scores, "open_tie": self.options.open_tie},
+            "population": {"n_open_ties": self.n_open_ties},
+        }
+        keep, self.whole.collect_per_user = self.whole.collect_per_user, self.collect_per_user
+        try:
+            return self.whole.result(
+                width=max(self.width, 1),
+                protocol=protocol_of(self.whole, of_input),
+                metadata=metadata,
+                row_slices=row_slices,
+                item_slices=self.of_items,
+                debug=self.options.debug,
+            )
+        finally:
+            self.whole.collect_per_user = keep
+
+
+def _ranking(lists: RankedLists, targets: Targets) -> Callable[[], RankingBatch]:
+    return lambda: RankingBatch(
+        predictions=lists,
+        hits=hits_of(lists, targets),
+        target_counts=targets.counts,
+    )
+
+
+def hits_of(lists: RankedLists, targets: Targets) -> NDArray[np.bool_]:
+    """Return whether the item at each place is relevant; False in padding."""
+    n_items = np.int64(targets.n_items)
+    rows = np.arange(len(lists), dtype=np.int64)[:, None] * n_items
+    relevant = np.repeat(rows[:, 0], targets.counts) + targets.items
+    hits = np.isin(rows + lists.indices.astype(np.int64), relevant)
+    if lists.lengths is not None:
+        hits &= np.arange(lists.width) < lists.lengths[:, None]
+    return hits
+
+
+def evaluate_ranked_predictions(
+    predictions: Any,
+    targets: Any,
+    *,
+    metrics: Any = None,
+    open_tie: str = "refuse",
+    duplicates: str = "refuse",
+    sample_ids: Any = None,
+    slices: Mapping[str, Any] | None = None,
+    collect_per_user: bool = True,
+    per_user_dtype: str = "float64",
+    metadata: Mapping[str, Any] | None = None,
+    validate_predictions: bool = True,
+    debug: bool = False,
+    debug_users: int = 5,
+    num_threads: int | None = None,
+) -> EvaluationResult:
+    """Evaluate ranked lists against the relevant items of each row.
+
+    Parameters
+    ----------
+    predictions : RankedLists, object with ``cols``, ``vals`` and ``shape``, or array_like of shape (n_rows, width)
+        Items of each row, best first. With scores, equal scores are ties and every value is its exact expectation over
+        the orders they allow; without, the order is the order.
+    targets : scipy sparse matrix or array_like of shape (n_rows, n_items)
+        Grades; items with a grade above 0 are relevant. Grades matter to graded metrics alone. Relevant items that are
+        not listed stay in every denominator.
+    metrics : metric, str, sequence of them, or None, default None
+        Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG at the width of the lists.
+    open_tie : {"refuse", "bounds", "as_listed"}, default "refuse"
+        What to do about a tie at the end of a list that items beyond it may share, where a value depends on it. It is
+        taken for one if at least two listed items share the last score and the list does not hold every item. Refuse
+        it; report the least the value can be, with ``ties[key]["mean_best"]`` the most; or take the tie as complete.
+    duplicates : {"refuse", "keep_first"}, default "refuse"
+        What to do about an item that is listed twice.
+    sample_ids, slices, collect_per_user, per_user_dtype, metadata, num_threads
+        As in :func:`rankbound.evaluate_scores`.
+    validate_predictions : bool, default True
+        False trusts the order of the lists: it is not checked that scores fall. Items are checked in any case.
+    debug : bool, default False
+        Whether to add details of the first lists to the result, under ``"debug"``.
+    debug_users : int, default 5
+        How many.
+
+    Returns
+    -------
+    EvaluationResult
+        A mapping over the aggregates; rows without relevant items are left out and counted.
+
+    Raises
+    ------
+    RankboundError
+        A subclass that says what is wrong, naming argument, row and item.
+
+    Examples
+    --------
+    >>> from rankbound import RankedLists, evaluate_ranked_predictions
+    >>> lists = RankedLists([[3, 0, 2]], scores=[[0.9, 0.4, 0.1]])
+    >>> evaluate_ranked_predictions(lists, [[1, 0, 0, 0, 1]], metrics="recall@2")["recall@2"]
+    0.5
+    """
+    lists, relevant = as_ranked_lists(predictions), as_targets(targets)
+    check_rows(lists, len(relevant))
+    groups = as_slices(slices, n_rows=len(relevant), n_items=relevant.n_items)
+    collector = ListCollector(
+        as_plan(metrics, width=lists.width),
+        ListOptions.of(
+            open_tie=open_tie,
+            duplicates=duplicates,
+            validate_predictions=validate_predictions,
+            debug=debug,
+            debug_users=debug_users,
+            num_threads=num_threads,
+        ),
+        collect_per_user=as_flag(collect_per_user, name="collect_per_user"),
+        per_user_dtype=per_user_dtype,
+        keep_values=bool(groups.rows),
+        item_masks=groups.items,
+    )
+    collector.reset()
+    collector.add(lists, relevant, as_sample_ids(sample_ids, len(relevant)))
+    return collector.result(metadata=as_metadata(metadata), row_slices=groups.rows)

@@ -1,0 +1,141 @@
+"""Results as files: one table of values and a JSON header, without pickle."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound._files import UNREADABLE, atomic_write
+from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
+from rankbound.evaluation.result import EvaluationResult
+
+FORMAT = "rankbound-evaluation"
+SCHEMA_VERSION = 1
+_HEADER = "rankbound"
+_FIELDS = (
+    "metrics",
+    "n_rows",
+    "n_scored_rows",
+    "n_units",
+    "required_k",
+    "ties",
+    "slices",
+    "metadata",
+    "target_fingerprint",
+    "protocol",
+    "debug_rows",
+)
+
+
+def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
+    """Do what :meth:`EvaluationResult.save` describes."""
+    suffix = _suffix(path)
+    try:
+        header = json.dumps(
+            {"format": FORMAT, "schema": SCHEMA_VERSION, "has_per_user": result.has_per_user}
+            | {name: getattr(result, name) for name in _FIELDS},
+            default=_plain,
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(
+            f"the result cannot be written as JSON ({error}); keep metadata to plain values"
+        ) from error
+    columns = result.columns() if result.has_per_user else {}
+    if any(column.dtype.kind == "O" for column in columns.values()):
+        raise InvalidTypeError("sample_ids are Python objects; use integers or strings to save the result")
+    if suffix == ".npz":
+        # Numbered, because a key may hold what a file name may not.
+        arrays: dict[str, Any] = {f"column_{at}": column for at, column in enumerate(columns.values())}
+        text = np.frombuffer(header.encode(), dtype=np.uint8)
+        with atomic_write(path) as handle:
+            np.savez_compressed(handle, header=text, **arrays)
+        return
+    pyarrow, parquet = _pyarrow()
+    table = pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()})
+    with atomic_write(path) as handle:
+        parquet.write_table(table.replace_schema_metadata({_HEADER: header}), handle)
+
+
+def load(path: str | os.PathLike[str]) -> EvaluationResult:
+    """Do what :meth:`EvaluationResult.load` describes."""
+    name = os.fspath(path)
+    read = _read_npz if _suffix(path) == ".npz" else _read_parquet
+    try:
+        header, columns = read(Path(path))
+        if header.pop("format") != FORMAT:
+            raise ValueError("another format")
+        schema, has_per_user = header.pop("schema"), header.pop("has_per_user")
+    except FileNotFoundError as error:
+        raise FileFormatError(f"there is no file {name!r}; write it with result.save(path)") from error
+    except RankboundError:
+        raise
+    except UNREADABLE as error:
+        raise FileFormatError(f"{name!r} is no saved evaluation, or damaged ({error}); save it again") from error
+    if schema != SCHEMA_VERSION:
+        raise FileFormatError(
+            f"{name!r} has schema version {schema}, this rankbound reads {SCHEMA_VERSION}; save it again"
+        )
+    try:
+        debug = header.pop("debug_rows")
+        keys = ["sample_id", *(key for key in header["metrics"] if not key.endswith(".n"))]
+        per_user = dict(zip(keys, columns, strict=True)) if has_per_user else None
+        return EvaluationResult(
+            **header,
+            debug_rows=None if debug is None else tuple(debug),
+            sample_ids=None if per_user is None else per_user.pop("sample_id"),
+            per_user=per_user,
+        )
+    except (RankboundError, *UNREADABLE) as error:
+        raise FileFormatError(f"{name!r} is damaged ({error}); save the result again") from error
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".npz", ".parquet"):
+        raise FileFormatError(f"{os.fspath(path)!r} must end in .npz or .parquet, which says how it is written")
+    return suffix
+
+
+def _read_npz(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+        header = json.loads(archive["header"].tobytes())
+        n_columns = len(archive.files) - 1
+        return header, [archive[f"column_{at}"] for at in range(n_columns)]
+
+
+def _read_parquet(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
+    _, parquet = _pyarrow()
+    with path.open("rb") as handle:
+        table = parquet.read_table(handle)
+    header = json.loads(table.schema.metadata[_HEADER.encode()])
+    columns = [_column(column) for column in table.columns]
+    return header, columns
+
+
+def _column(column: Any) -> NDArray[Any]:
+    array: NDArray[Any] = column.to_numpy()
+    if array.dtype.kind == "O":
+        array = np.array(array.tolist())
+    return array if array.flags.writeable else array.copy()
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Parquet files need pyarrow: pip install 'rankbound[parquet]', or use .npz"
+        ) from error
+    return pa, parquet
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not a plain value")

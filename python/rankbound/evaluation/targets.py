@@ -1,0 +1,164 @@
+"""The relevant items of each list, checked once, with a digest that does not depend on batches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound._validation import as_numpy
+from rankbound.errors import GainOverflowError, GradeError, InvalidTypeError, ShapeError
+from rankbound.metrics import ERR, RBP, MetricSpec
+
+# Gains beyond it leave the accumulator's range.
+_MAX_GAIN_BITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Relevant items per list, as in a CSR matrix: rising and distinct within a list, grades above 0."""
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    grades: NDArray[np.float64]
+    n_items: int
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Relevant items of each list."""
+        return np.diff(self.starts)
+
+    def core(self, *, graded: bool) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64] | None, int]:
+        """Return what the core takes."""
+        return self.starts, self.items, self.grades if graded else None, self.n_items
+
+    def rows(self, first: int, last: int) -> "Targets":
+        """Return the lists from ``first`` up to ``last``, exclusive."""
+        starts = self.starts[first : last + 1]
+        within = slice(starts[0], starts[-1])
+        return Targets(starts - starts[0], self.items[within], self.grades[within], self.n_items)
+
+    def of_items(self, kept: NDArray[np.bool_]) -> "Targets":
+        """Return the targets that are among the kept items."""
+        keep = kept[self.items]
+        before = np.concatenate([[0], np.cumsum(keep)])
+        return Targets(before[self.starts], self.items[keep], self.grades[keep], self.n_items)
+
+    def check_grades(self, metrics: Sequence[MetricSpec]) -> None:
+        """Refuse grades that a metric cannot use.
+
+        Parameters
+        ----------
+        metrics : sequence of MetricSpec
+            The metrics to compute.
+
+        Raises
+        ------
+        GainOverflowError
+            For a gain above 2^40, naming the first row and item.
+        GradeError
+            For a grade above what the metric allows.
+        """
+        for metric in metrics:
+            if not metric.is_graded or not len(self.grades):
+                continue
+            if isinstance(metric, ERR):
+                hint = f"is above max_grade={metric.max_grade:g}: raise max_grade or cap the grades"
+                self._refuse(self.grades > metric.max_grade, hint, GradeError)
+            elif isinstance(metric, RBP):
+                hint = f"is above 1, the most that {metric.label} takes: rescale the grades to at most 1"
+                self._refuse(self.grades > 1, hint, GradeError)
+            else:
+                exponential = getattr(metric, "gain", "") == "exp2"
+                limit = float(_MAX_GAIN_BITS) if exponential else 2.0**_MAX_GAIN_BITS
+                hint = f"has a gain above 2^{_MAX_GAIN_BITS} under {metric.label}: rescale the grades"
+                self._refuse(
+                    self.grades > limit, hint + (" or use linear gain" if exponential else ""), GainOverflowError
+                )
+
+    def _refuse(self, wrong: NDArray[np.bool_], hint: str, error: type[GradeError]) -> None:
+        if wrong.any():
+            at = int(wrong.argmax())
+            row = int(np.searchsorted(self.starts, at, side="right")) - 1
+            raise error(f"targets has the grade {self.grades[at]:g} at row {row}, item {self.items[at]}, which {hint}")
+
+
+def as_targets(targets: Any, *, name: str = "targets") -> Targets:
+    """Return relevant items as checked CSR arrays.
+
+    Parameters
+    ----------
+    targets : scipy sparse matrix or array_like of shape (n_rows, n_items)
+        Grades; items with a grade above 0 are relevant. Booleans are grades of 1. Stored zeros are dropped, entries
+        stored twice are added, as scipy does.
+    name : str, default "targets"
+        The argument, for messages.
+
+    Returns
+    -------
+    Targets
+        The relevant items.
+
+    Raises
+    ------
+    InvalidTypeError
+        For anything that is neither a sparse matrix nor a numeric array.
+    ShapeError
+        For other than two dimensions, or a damaged sparse matrix.
+    GradeError
+        For a grade that is negative, NaN or infinite, naming row and item.
+    """
+    from scipy import sparse  # noqa: PLC0415 - slow to load, and mostly loaded by the caller
+
+    if sparse.issparse(targets):
+        matrix = targets
+    else:
+        dense = as_numpy(targets, name=name)
+        if dense.dtype.kind not in "biuf":
+            raise InvalidTypeError(
+                f"{name} has dtype {dense.dtype}: pass a scipy sparse matrix (or an array) of grades, one row per "
+                "list, one column per item"
+            )
+        if dense.ndim != 2:
+            raise ShapeError(f"{name} has shape {dense.shape}; it must have two dimensions: lists and items")
+        matrix = sparse.csr_array(np.where(dense != 0, dense, 0))
+    return _from_sparse(matrix, name)
+
+
+def _from_sparse(matrix: Any, name: str) -> Targets:
+    if matrix.ndim != 2:
+        raise ShapeError(f"{name} has shape {matrix.shape}; it must have two dimensions: lists and items")
+    try:
+        csr = matrix.tocsr()
+        csr.check_format(full_check=True)
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+    except (ValueError, IndexError, TypeError) as error:
+        raise ShapeError(
+            f"{name} is a damaged sparse matrix: {error}; build it anew, e.g. from its coordinates"
+        ) from error
+    if csr.dtype.kind not in "biuf":
+        raise InvalidTypeError(f"{name} holds {csr.dtype}; grades must be numbers or booleans")
+    n_items = int(csr.shape[1])
+    if n_items >= 2**32:
+        raise ShapeError(f"{name} has {n_items} items; at most 2^32 - 1 can be told apart")
+    starts, grades = csr.indptr.astype(np.int64), csr.data.astype(np.float64)
+    wrong = ~((grades >= 0) & (grades < np.inf))
+    if wrong.any():
+        at = int(wrong.argmax())
+        row = int(np.searchsorted(starts, at, side="right")) - 1
+        raise GradeError(
+            f"{name} has the grade {grades[at]:g} at row {row}, item {csr.indices[at]}: grades must be finite and at "
+            "least 0; 0 means not relevant"
+        )
+    items = csr.indices.astype(np.uint32)
+    kept = grades > 0
+    if not kept.all():
+        before = np.concatenate([[0], np.cumsum(kept)])
+        starts, items, grades = before[starts], items[kept], grades[kept]
+    return Targets(starts, items, grades, n_items)

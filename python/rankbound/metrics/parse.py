@@ -1,0 +1,110 @@
+"""From labels to metrics."""
+
+import re
+from collections.abc import Callable
+
+from rankbound.errors import InvalidParameterError
+from rankbound.metrics import families
+from rankbound.metrics.spec import MetricSpec
+
+_LABEL = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@(?P<cutoffs>\d+(?:,\d+)*))?(?:\[(?P<options>[^\]]*)\])?(?:\.logmean)?"
+)
+
+Maker = Callable[..., MetricSpec]
+
+
+def _registry() -> dict[str, Maker]:
+    plain: dict[str, Maker] = {
+        cls.family: cls
+        for cls in (
+            families.HitRate,
+            families.Precision,
+            families.Recall,
+            families.CalibratedRecall,
+            families.F1,
+            families.RPrecision,
+            families.MRR,
+            families.MAP,
+            families.RBP,
+            families.ERR,
+        )
+    }
+    plain["map_relevant"] = lambda cutoffs=None: families.MAP(cutoffs, denominator="relevant")
+    plain["rbp_linear"] = lambda cutoffs=None, **options: families.RBP(cutoffs, gain="linear", **options)
+    plain["LogRBP"] = lambda cutoffs=None, **options: families.LogRBP(cutoffs, **options)
+    for cls in (families.DCG, families.NDCG):
+        for gain in ("binary", "exp2", "linear"):
+            for discount in ("log2", "jk2002"):
+                spec = cls(gain=gain, discount=discount)
+                plain[spec.name] = _discounted(cls, gain, discount)
+    return plain
+
+
+def _discounted(cls: Maker, gain: str, discount: str) -> Maker:
+    return lambda cutoffs=None: cls(cutoffs, gain=gain, discount=discount)
+
+
+REGISTRY: dict[str, Maker] = _registry()
+"""Every built-in metric by the name that begins its label: called with cut-offs it makes the metric."""
+
+_BY_LOWER_CASE = {name.lower(): name for name in REGISTRY}
+
+
+def parse(label: str) -> MetricSpec:
+    """Return the metric that a label names.
+
+    Parameters
+    ----------
+    label : str
+        A name, cut-offs after ``@`` and options in brackets, such as ``"ndcg_exp2@10"``, ``"recall@5,10"`` or
+        ``"rbp@20[patience=0.8]"``. Upper and lower case are the same.
+
+    Returns
+    -------
+    MetricSpec
+        The metric whose ``label`` is this one, up to case and the order of the cut-offs.
+
+    Raises
+    ------
+    InvalidParameterError
+        If no metric has that label.
+
+    Examples
+    --------
+    >>> from rankbound.metrics import parse
+    >>> parse("ndcg_exp2@10")
+    NDCG(10, gain='exp2')
+    """
+    found = _LABEL.fullmatch(label.strip()) if isinstance(label, str) else None
+    name = _BY_LOWER_CASE.get(found["name"].lower()) if found else None
+    if found is None or name is None:
+        raise InvalidParameterError(
+            f"{label!r} names no metric; a label looks like 'ndcg@10', with one of the names {', '.join(REGISTRY)}"
+        )
+    cutoffs = tuple(map(int, found["cutoffs"].split(","))) if found["cutoffs"] else None
+    options = _options(found["options"], label)
+    if cutoffs is not None and name == "LogRBP":
+        if len(cutoffs) > 1:
+            raise InvalidParameterError(f"{label!r} has {len(cutoffs)} cut-offs; LogRBP takes one")
+        return REGISTRY[name](cutoffs[0], **options)
+    try:
+        return REGISTRY[name](cutoffs, **options)
+    except TypeError as error:
+        if isinstance(error, ValueError):  # One of ours, which says what is wrong itself.
+            raise
+        hint = "it needs [max_grade=...]" if name == "err" else "it takes other options"
+        raise InvalidParameterError(f"{label!r} does not fit {name}: {hint}") from error
+
+
+def _options(text: str | None, label: str) -> dict[str, float]:
+    options = {}
+    for part in filter(None, (text or "").split(",")):
+        name, equals, value = part.partition("=")
+        try:
+            options[name.strip()] = float(value)
+        except ValueError as error:
+            raise InvalidParameterError(f"{label!r} has the option {part!r}; write name=number") from error
+        if not equals:
+            raise InvalidParameterError(f"{label!r} has the option {part!r}; write name=number")
+    return options
