@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,12 @@ def as_ids(values: Iterable[Any], *, name: str) -> Ids:
         For ids of different kinds, with an example of each, or of another kind.
     """
     listed = list(values)
+    if set(map(type, listed)) == {str}:
+        # The common case, in loops of C.
+        return _from_names(listed)
     examples: dict[str, Any] = {}
-    for kind, value in zip(map(_kind, listed), listed, strict=True):
-        examples.setdefault(kind, value)
+    for value in listed:
+        examples.setdefault(_kind(value), value)
     if "" in examples:
         raise InvalidTypeError(f"{name} has the id {examples['']!r}: ids must be integers or strings; convert them")
     if len(examples) > 1:
@@ -74,14 +78,25 @@ def as_ids(values: Iterable[Any], *, name: str) -> Ids:
             f"{name} has ids of both kinds, such as {examples['integer']!r} and {examples['string']!r}; convert one to "
             "the other"
         )
-    if "string" not in examples:
-        try:
-            return Ids(np.array(listed, dtype=np.int64))
-        except OverflowError as error:
-            raise InvalidTypeError(f"{name} has integers beyond 64 bits; convert the ids to strings") from error
-    places: dict[str, int] = {}
-    codes = np.fromiter((places.setdefault(value, len(places)) for value in listed), dtype=np.int32, count=len(listed))
-    return Ids(codes, list(places))
+    if "string" in examples:
+        return _from_names([str(value) for value in listed])
+    try:
+        return Ids(np.array(listed, dtype=np.int64))
+    except OverflowError as error:
+        raise InvalidTypeError(f"{name} has integers beyond 64 bits; convert the ids to strings") from error
+
+
+def _from_names(listed: list[str]) -> Ids:
+    places = _places(dict.fromkeys(listed))
+    return Ids(_look_up(places, listed), list(places))
+
+
+def _places(names: Iterable[str]) -> dict[str, int]:
+    return dict(zip(names, count()))
+
+
+def _look_up(places: dict[str, int], names: list[str]) -> NDArray[np.int32]:
+    return np.fromiter(map(places.__getitem__, names), dtype=np.int32, count=len(names))
 
 
 def _kind(value: Any) -> str:
@@ -127,10 +142,9 @@ def number_ids(run: Ids, qrels: Ids, *, what: str, in_order: bool = False) -> Nu
     names += [name for name in run.names or [] if name not in known]
     if in_order:
         names.sort()
-    places = {name: place for place, name in enumerate(names)}
+    places = _places(names)
 
     def numbers(ids: Ids) -> NDArray[np.int32]:
-        of_names = np.fromiter((places[name] for name in ids.names or []), dtype=np.int32)
-        return of_names[ids.values] if len(ids) else np.empty(0, dtype=np.int32)
+        return _look_up(places, ids.names or [])[ids.values] if len(ids) else np.empty(0, dtype=np.int32)
 
     return Numbered(numbers(run), numbers(qrels), names)

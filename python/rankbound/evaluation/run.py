@@ -74,12 +74,11 @@ class _Profiler:
         self.tie_break = {"expected": "expected", "trec_eval": by_text, "rank_column": "rank"}[tie_break]
         self.num_threads = num_threads
         with _worded("qrels", self.queries, self.items):
-            self.query_ids, self.item_ids, *csr = _core.group_qrels(
+            self.query_ids, self.item_ids, starts, items, grades = _core.group_qrels(
                 self.queries.qrels, self.items.qrels, qrels.values, num_threads=num_threads
             )
-        self.judged = _Judged(
-            *csr, len(self.item_ids), self.queries.array(self.query_ids), self.items.array(self.item_ids)
-        )
+        names = self.queries.array(self.query_ids), self.items.array(self.item_ids)
+        self.judged = _Judged(starts, items, grades, len(self.item_ids), *names)
 
     def profile(
         self, targets: Targets, *, graded: bool, open_tie: str, cut_off: int

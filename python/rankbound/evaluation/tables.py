@@ -159,6 +159,8 @@ def _ids(series: Any, place: str) -> Ids:
     if encoded is None:
         return as_ids(series.to_list(), name=place)
     codes, names = encoded
+    if set(map(type, names)) == {str}:
+        return Ids(codes, names)
     # A categorical column may have integers for names.
     checked = as_ids(names, name=place)
     return Ids(checked.values[codes], checked.names)

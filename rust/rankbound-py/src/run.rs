@@ -107,11 +107,12 @@ fn named(error: &Error, scores: &str) -> PyErr {
         Error::IntegerRange { .. } => InvalidTypeError::new_err(message),
         Error::IncompleteRanking { .. } => IncompleteRankingError::new_err(message),
         Error::TiedRanking { .. } => TiedRankingError::new_err(message),
-        Error::AccumulatorRange { .. } | Error::Parameter(_) => InvalidParameterError::new_err(message),
         Error::DuplicateItem { .. } => DuplicateItemError::new_err(message),
         Error::UnknownItem { .. } => UnknownLabelError::new_err(message),
         Error::ListScore { value, .. } if value.is_nan() => NonFiniteScoreError::new_err(message),
-        Error::ListScore { .. } => InvalidParameterError::new_err(message),
+        Error::AccumulatorRange { .. } | Error::Parameter(_) | Error::ListScore { .. } => {
+            InvalidParameterError::new_err(message)
+        }
         Error::OpenTie { .. } => OpenTieError::new_err(message),
         Error::Line { .. } => FileFormatError::new_err(message),
         // The names of the ids are known in Python alone, which words the message.
