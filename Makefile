@@ -1,6 +1,6 @@
 # `make` prints what there is. Every target works alone on a fresh clone with Rust and Python >= 3.11.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint format clean
+.PHONY: help setup demo test bench bench-gate lint format clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +10,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust)
 
 help: ## Print this list
 	@echo "Usage: make TARGET, or with a Python of your choice: make PYTHON=python3.13 TARGET"
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # The groups of pyproject.toml are installed without the project, so that a change of Rust does not repeat this.
 $(VENV)/.installed: pyproject.toml
@@ -40,6 +40,9 @@ test: setup ## Run the Rust and Python tests
 
 bench: setup ## Time the main jobs against floors and peers (ratios in one run)
 	$(BIN)/python benches/run.py
+
+bench-gate: setup ## Fail if a stable ratio misses its limit by half
+	$(BIN)/python benches/run.py --gate
 
 lint: setup ## Formatters, linters, types, stubs
 	cargo fmt --all --check

@@ -1,7 +1,7 @@
 """What a bench yields: a quantity of ours beside a reference taken in the same run."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
 
@@ -17,6 +17,10 @@ class Figure:
     reference: str
     ratio: float
     limit: float | None = None
+
+    def widened(self, factor: float) -> "Figure":
+        """Return the figure with a limit that many times as wide; a limit of 0 stays."""
+        return replace(self, limit=None if self.limit is None else self.limit * factor)
 
     @property
     def missed(self) -> bool:

@@ -37,6 +37,15 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     yield _against_floor(f"{n_rows:,} x {n_classes} float32", random_scores(n_rows, n_classes))
 
 
+def gated() -> Iterator[Figure]:
+    """The figures that have limits."""
+    scores = random_scores(20_000, 10_000)
+    yield _against_floor("20,000 x 10,000 float32", scores, limit=2.0)
+    yield _against_floor("  three objectives", scores, limit=4.0, eval_all_objectives=True)
+    _make_coarse(scores)
+    yield _against_floor("  256 levels, 30 % zero columns", scores, limit=3.0)
+
+
 def _against_floor(name: str, scores: NDArray[Any], *, limit: float | None = None, **options: Any) -> Figure:
     n_rows, n_classes = scores.shape
     truths, labels = random_truths(n_rows, n_classes), skewed_labels(n_classes)

@@ -252,12 +252,12 @@ def test_frames(report):
 def test_frames_without_their_library(monkeypatch):
     with pytest.raises(InvalidParameterError, match="backend must be one of 'pandas', 'polars', 'pyarrow', got 'dask'"):
         REPORTS["plain"].to_frame("dask")
-    monkeypatch.setattr("rankbound.report.render.find_spec", lambda _: None)
+    monkeypatch.setattr("rankbound._text_tables.find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="needs polars: pip install polars"):
         REPORTS["plain"].to_frame("polars")
     with pytest.raises(MissingDependencyError, match="needs one of pandas, polars, pyarrow"):
         REPORTS["plain"].to_frame()
-    monkeypatch.setattr("rankbound.report.render.find_spec", lambda name: name == "polars" or None)
+    monkeypatch.setattr("rankbound._text_tables.find_spec", lambda name: name == "polars" or None)
     assert importlib.util.find_spec("polars")
     assert type(REPORTS["plain"].to_frame()) is pl.DataFrame
 
@@ -286,3 +286,10 @@ def test_html_is_escaped(report):
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert r"\| & more" in RankingReport(payload).to_markdown()
+
+
+def test_a_protocol_that_was_edited_is_refused(report):
+    payload = json.loads(report.to_json())
+    payload["protocol"]["truth"]["unseen"] = "drop"
+    with pytest.raises(ReportError, match="changed after it was written"):
+        RankingReport(payload)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
-    from rankbound import label_ranking
+    from rankbound import label_ranking, protocols
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         fit_comparability,
         transform_for_objective,
     )
+    from rankbound.compare import ComparisonReport, PairwiseComparison, compare_models, compare_pair
     from rankbound.evaluation import (
         EvaluationResult,
         RankedLists,
@@ -53,18 +54,21 @@ _HOMES = {
         "evaluate_run",
         "evaluate_scores",
     ),
+    "rankbound.compare": ("ComparisonReport", "PairwiseComparison", "compare_models", "compare_pair"),
     "rankbound.ranks": ("rank_bounds_of_truth", "rank_of_truth", "top_k"),
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
-_MODULES = ("label_ranking",)
+_MODULES = ("label_ranking", "protocols")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "OBJECTIVE_ALPHA",
     "ComparabilityState",
+    "ComparisonReport",
     "EvaluationResult",
     "GlobalPopularityBaseline",
+    "PairwiseComparison",
     "RankedLists",
     "RankingConfig",
     "RankingEvaluator",
@@ -77,12 +81,15 @@ __all__ = [
     "apply_popularity_discount",
     "apply_rank_percentile",
     "build_ranking_report",
+    "compare_models",
+    "compare_pair",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
     "evaluate_run",
     "evaluate_scores",
     "fit_comparability",
     "label_ranking",
+    "protocols",
     "rank_bounds_of_truth",
     "rank_of_truth",
     "ranking_uncertainty",

@@ -123,10 +123,11 @@ def state_of(
 ) -> ComparabilityState:
     """Return the state of checked labels and reference scores, which need not be of the same rows."""
     dead, knots = _reference(matrix, len(ids), n_knots, mask_neg_inf=mask_neg_inf, num_threads=num_threads)
+    labelled = indices[indices >= 0]
     return ComparabilityState(
         classes=ids,
-        n_labelled=int((indices >= 0).sum()),
-        counts=np.bincount(indices[indices >= 0], minlength=len(ids)),
+        n_labelled=len(labelled),
+        counts=np.bincount(labelled, minlength=len(ids)),
         dead=dead,
         knots=knots,
         n_knots=n_knots,

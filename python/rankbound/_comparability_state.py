@@ -306,5 +306,5 @@ def _bytes(array: NDArray[Any]) -> bytes:
     kind = array.dtype.kind
     if kind in "US":
         return json.dumps([kind, *(item if kind == "U" else item.hex() for item in array.tolist())]).encode()
-    portable = array.astype(array.dtype.newbyteorder("<"))
-    return portable.dtype.str.encode() + b"|" + portable.tobytes()
+    portable = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return b"".join((portable.dtype.str.encode(), b"|", portable.view(np.uint8).data))

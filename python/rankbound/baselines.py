@@ -69,9 +69,10 @@ class GlobalPopularityBaseline:
         n_classes = None if n_classes is None else _as_class_count(n_classes)
         indices = label_indices(y_train, classes, n_classes, name="y_train")
         size = len(as_vector(classes, name="classes")) if n_classes is None else n_classes
-        if not (indices >= 0).any():
+        counted = indices[indices >= 0]
+        if not len(counted):
             raise EmptyInputError("y_train has no label of any class: popularity cannot be counted")
-        counts = np.bincount(indices[indices >= 0], minlength=size).astype(np.float64)
+        counts = np.bincount(counted, minlength=size).astype(np.float64)
         return cls(popularity=counts, n_unknown=int((indices == UNSEEN).sum()))
 
     @classmethod

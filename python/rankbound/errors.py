@@ -70,6 +70,10 @@ class StateError(RankboundError):
     """A comparability state is missing, unfit for the request, or belongs to other classes."""
 
 
+class ComparisonError(RankboundError):
+    """Two results measure different things, cannot be paired, or leave a test undefined."""
+
+
 class FileFormatError(RankboundError):
     """A file is missing, truncated or of another format."""
 
@@ -80,10 +84,6 @@ class ReportError(RankboundError):
 
 class MissingDependencyError(RankboundError, ImportError):
     """An optional library is needed and not installed."""
-
-
-class ComparisonError(RankboundError):
-    """Two results measure different things and must not be compared."""
 
 
 class ReliabilityWarning(UserWarning):

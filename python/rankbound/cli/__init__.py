@@ -13,7 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rankbound import __version__
-from rankbound.cli import demo, report, schema
+from rankbound.cli import compare, demo, evaluate, gate, report, schema
 from rankbound.errors import RankboundError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-COMMANDS = (demo, report, schema)
+COMMANDS = (demo, report, evaluate, compare, gate, schema)
 TRACEBACK_VARIABLE = "RANKBOUND_TRACEBACK"
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -55,6 +55,31 @@ def check_output(output: str | None, inputs: Iterable[str | None] = ()) -> None:
             raise FileFormatError(f"-o {output!r} is the file that is read as {path!r}: give the report another name")
 
 
+def check_sidecar(path: str, others: Iterable[str | None], *, option: str = "--per-unit") -> None:
+    """Refuse a file for values per list that has no known suffix or cannot be written, before the work.
+
+    Parameters
+    ----------
+    path : str
+        The value of the option.
+    others : iterable of str or None
+        The other files of the command.
+    option : str, default "--per-unit"
+        The option, for messages.
+
+    Raises
+    ------
+    FileFormatError
+        If so, or if it is one of the others.
+    """
+    if Path(path).suffix.lower() not in (".npz", ".parquet"):
+        raise FileFormatError(f"{option} {path!r} must end in .npz or .parquet, which says how it is written")
+    target = check_target(path)
+    for other in others:
+        if other not in (None, STANDARD_OUTPUT) and Path(other).resolve() == target:
+            raise FileFormatError(f"{option} {path!r} is another file of this command: give it another name")
+
+
 def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> None:
     """Write the report's file, if any, and print its table, or its JSON.
 

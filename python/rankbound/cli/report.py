@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._validation import as_score_matrix
 from rankbound.cli.inputs import SUFFIXES, load_exclude, load_matrix, load_vector
 from rankbound.cli.options import add_config_options, read_config
-from rankbound.cli.output import add_output_option, check_output, deliver
+from rankbound.cli.output import add_output_option, check_output, check_sidecar, deliver
 from rankbound.cli.progress import progress_bar
 from rankbound.errors import InvalidTypeError
 
@@ -59,6 +59,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     files.add_argument("--state", metavar="NPZ", help="a saved ComparabilityState, for transforms fitted elsewhere")
     add_output_option(files)
+    files.add_argument(
+        "--per-unit",
+        metavar="FILE",
+        help="write the values of every list too (.npz, or .parquet): `rankbound gate` and `compare` pair reports by "
+        "them",
+    )
     add_config_options(parser)
     parser.set_defaults(run=run)
 
@@ -66,7 +72,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run(args: argparse.Namespace) -> int:
     """Build the report and deliver it."""
     files = ("scores", "truth", "exclude", "state", "config", *(name for name, *_ in _VECTORS))
-    check_output(args.output, (getattr(args, name) for name in files))
+    read = [getattr(args, name) for name in files]
+    check_output(args.output, read)
+    if args.per_unit is not None:
+        check_sidecar(args.per_unit, [args.output, *read])
     config = read_config(args)
     scores, inputs = _load(args)
 
@@ -74,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
 
     with progress_bar() as progress:
         report = build_ranking_report(scores, **inputs, config=config, progress=progress)
+    if args.per_unit is not None and report.per_unit is not None:
+        report.per_unit.save(args.per_unit)
     deliver(report, args.output)
     return 0
 

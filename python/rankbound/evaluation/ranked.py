@@ -211,10 +211,10 @@ class ListCollector:
             More can be added afterwards.
         """
         of_input = {
-            "candidates": {"kind": "listed", "n_items": self.n_items, "width": self.width},
+            "candidates": {"kind": "listed", "n_items": self.n_items},
             "truth": {"unseen": "miss"},
             "ties": {"scores": self.has_scores, "open_tie": self.options.open_tie},
-            "population": {"n_open_ties": self.n_open_ties},
+            "population": {"n_open_ties": self.n_open_ties, "width": self.width},
         }
         keep, self.whole.collect_per_user = self.whole.collect_per_user, self.collect_per_user
         try:

@@ -12,12 +12,13 @@ from rankbound._validation import as_score_matrix, check_exact_integers
 from rankbound.baselines import as_class_vector
 from rankbound.comparability import ComparabilityState
 from rankbound.errors import InvalidParameterError, InvalidTypeError
+from rankbound.evaluation.result import EvaluationResult
 from rankbound.report.config import RankingConfig
 from rankbound.report.families import Grader, Placements, metric_key, tail_classes
 from rankbound.report.floors import baseline_floors
 from rankbound.report.lists import GradedLists, graded_lists
 from rankbound.report.model import SCHEMA_VERSION
-from rankbound.report.protocol import digest, protocol_block
+from rankbound.report.protocol import GIVEN_SECTIONS, digest, list_warnings, protocol_block
 from rankbound.report.report import RankingReport
 from rankbound.report.transforms import block_alphas, block_transform, class_frequencies
 from rankbound.uncertainty import FEW_UNITS, bootstrap_units
@@ -38,6 +39,7 @@ def build_ranking_report(
     train_segments: Any = None,
     class_values: Any = None,
     config: RankingConfig | None = None,
+    protocol: Mapping[str, Mapping[str, Any]] | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
     **options: Any,
 ) -> RankingReport:
@@ -78,6 +80,9 @@ def build_ranking_report(
         a share of what the truths are worth.
     config : RankingConfig or None, default None
         All further options; None takes the defaults.
+    protocol : mapping of str to mapping, or None, default None
+        What the maker of the lists knows about them, such as :mod:`rankbound.protocols`: sections of the protocol block
+        with entries that complete or replace the report's own. Of plain values, as in JSON.
     progress : bool or callable or None, default None
         True shows a tqdm bar; a callable is told ``(rows_done, n_rows)``.
     **options
@@ -119,7 +124,8 @@ def build_ranking_report(
         exclude=exclude,
     )
     values_of_classes = None if class_values is None else as_class_vector(class_values, n_classes, name="class_values")
-    warnings: list[str] = []
+    given = _given_protocol(protocol)
+    warnings = list_warnings(given)
     floors = baseline_floors(
         matrix,
         lists,
@@ -130,18 +136,21 @@ def build_ranking_report(
         segments=segments,
         train_segments=train_segments,
     )
+    alphas = block_alphas(settings)
     frequencies = class_frequencies(
         matrix,
         lists,
         warnings=warnings,
         settings=settings,
+        alphas=alphas,
         state=state,
         classes=classes,
         y_train=y_train,
         floor=floors.get("global_pop"),
     )
-    alphas = block_alphas(settings)
-    transforms = {name: block_transform(name, settings, n_classes, frequencies.state) for name in settings.blocks}
+    transforms = {
+        name: block_transform(name, alpha, settings, n_classes, frequencies.state) for name, alpha in alphas.items()
+    }
     if any(transforms.values()):
         check_exact_integers(matrix)
     with told(progress, total=len(lists.rows), unit="row") as tell:
@@ -184,6 +193,42 @@ def build_ranking_report(
     score = metric_key((settings.primary_metric, settings.k))
     warnings += _population_warnings(lists, scan.n_masked_truth, uncertainty, score)
     n_tied_at_cut = scan.blocks[list(transforms).index(primary)].n_tied_at_cut
+    block = protocol_block(
+        config=settings,
+        lists=lists,
+        matrix=matrix,
+        classes=classes,
+        n_masked_truth=scan.n_masked_truth,
+        n_candidates=scan.n_candidates,
+        tail={
+            "mass": settings.tail_mass,
+            "source": frequencies.tail_source,
+            "n_classes": int(grader.tail.sum()),
+            "hash": digest(grader.tail),
+        },
+        transform={
+            "objectives": alphas,
+            "shrinkage_strength": settings.shrinkage_strength,
+            "percentile": list(settings.percentile_objectives),
+            "state_fitted_on": frequencies.fitted_on,
+            "state_hash": frequencies.state.fingerprint if frequencies.state is not None else None,
+            "n_floored": frequencies.state.n_floored if frequencies.state is not None else None,
+        },
+        baselines={name: digest(*floor) for name, floor in floors.items()},
+        uncertainty=uncertainty,
+        given=given,
+    )
+    per_unit = EvaluationResult(
+        metrics=families[primary]["micro"],
+        n_rows=len(lists.rows),
+        n_scored_rows=len(lists.rows),
+        n_units=lists.n_units,
+        required_k=settings.k,
+        per_user=values[primary],
+        sample_ids=lists.unit_ids,
+        target_fingerprint=block["population"]["rows_hash"],
+        protocol=block,
+    )
     return RankingReport(
         {
             "schema_version": SCHEMA_VERSION,
@@ -194,8 +239,8 @@ def build_ranking_report(
             "n_rows": len(lists.rows),
             "n_classes": n_classes,
             "n_units": lists.n_units,
-            "n_unseen_truth": lists.n_unseen_truth,
-            "n_no_truth": lists.n_no_truth,
+            "n_unseen_truth": block["population"]["n_unseen_truth"],
+            "n_no_truth": block["population"]["n_no_truth"],
             "objectives": {name: families[name] for name in transforms},
             "objective_alpha": alphas,
             "ties": grader.ties(placements[primary], n_tied_at_cut),
@@ -204,31 +249,9 @@ def build_ranking_report(
             "uncertainty": uncertainty,
             "primary_score": {"metric": score, "value": families[primary]["micro"][score]},
             "warnings": warnings,
-            "protocol": protocol_block(
-                config=settings,
-                lists=lists,
-                matrix=matrix,
-                classes=classes,
-                n_masked_truth=scan.n_masked_truth,
-                n_candidates=scan.n_candidates,
-                tail={
-                    "mass": settings.tail_mass,
-                    "source": frequencies.tail_source,
-                    "n_classes": int(grader.tail.sum()),
-                    "hash": digest(grader.tail),
-                },
-                transform={
-                    "objectives": alphas,
-                    "shrinkage_strength": settings.shrinkage_strength,
-                    "percentile": list(settings.percentile_objectives),
-                    "state_fitted_on": frequencies.fitted_on,
-                    "state_hash": frequencies.state.fingerprint if frequencies.state is not None else None,
-                    "n_floored": frequencies.state.n_floored if frequencies.state is not None else None,
-                },
-                baselines={name: digest(*floor) for name, floor in floors.items()},
-                uncertainty=uncertainty,
-            ),
-        }
+            "protocol": block,
+        },
+        per_unit=per_unit,
     )
 
 
@@ -236,6 +259,18 @@ def _settings(config: RankingConfig | None, options: Mapping[str, Any]) -> Ranki
     if config is not None and not isinstance(config, RankingConfig):
         raise InvalidTypeError(f"config must be a RankingConfig, got {type(config).__name__}; see RankingConfig.load")
     return (config or RankingConfig()).replace(**options)
+
+
+def _given_protocol(protocol: Any) -> dict[str, dict[str, Any]]:
+    sections = {} if protocol is None else protocol
+    if not isinstance(sections, Mapping) or not all(isinstance(entries, Mapping) for entries in sections.values()):
+        raise InvalidTypeError("protocol must be a mapping of sections such as 'truth' to mappings")
+    for section in sections:
+        if section not in GIVEN_SECTIONS:
+            raise InvalidParameterError(
+                f"protocol has the section {section!r}; what is known about lists is in {', '.join(GIVEN_SECTIONS)}"
+            )
+    return {section: dict(entries) for section, entries in sections.items()}
 
 
 def _placements(block: _core.ScanBlock) -> Placements:

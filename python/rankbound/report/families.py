@@ -1,6 +1,7 @@
 """From what a scan found to the metric families of a report block."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Placements:
     seen: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Grader:
     """Computes the families of any ranker over the same lists.
 
@@ -52,6 +53,21 @@ class Grader:
     k: int
     tail: NDArray[np.bool_]
     class_values: NDArray[np.float64] | None
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which truths are columns."""
+        return self.lists.truths >= 0
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint32]:
+        """The columns of the known truths."""
+        return self.lists.truths[self.known].astype(np.uint32)
+
+    @cached_property
+    def in_tail(self) -> NDArray[np.bool_]:
+        """Which known truths are tail classes."""
+        return self.tail[self.codes]
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -92,24 +108,21 @@ class Grader:
         }
 
     def _macro(self, hits: NDArray[np.float64], placements: Placements) -> dict[str, float]:
-        truths = self.lists.truths
-        known = truths >= 0
-        codes = truths[known].astype(np.uint32)
-        _, means, counts = _core.group_sums(hits[known], codes, self.n_classes)
+        of_known = hits[self.known]
+        _, means, counts = _core.group_sums(of_known, self.codes, self.n_classes)
         # An unseen class with a name is a class with support, of which nothing can be recalled.
         recalls = np.concatenate([means[counts > 0], np.zeros(self.lists.n_unseen_classes or 0)])
         return {
             f"macro_recall@{self.k}": _core.exact_mean(recalls),
-            f"tail_hit@{self.k}": _core.exact_mean(hits[known][self.tail[codes]]),
+            f"tail_hit@{self.k}": _core.exact_mean(of_known[self.in_tail]),
             "catalog_coverage": _core.exact_mean(placements.seen),
             "recommendation_entropy": _core.exposure_entropy(placements.exposure),
             "recommendation_gini": _core.exposure_gini(placements.exposure),
         }
 
     def _value(self, hits: NDArray[np.float64], class_values: NDArray[np.float64]) -> dict[str, float]:
-        known = self.lists.truths >= 0
-        of_truths = class_values[self.lists.truths[known]]
-        captured = _core.exact_sum(hits[known] * of_truths)
+        of_truths = class_values[self.codes]
+        captured = _core.exact_sum(hits[self.known] * of_truths)
         attainable = _core.exact_sum(np.maximum(of_truths, 0.0))
         share = captured / attainable if attainable > 0 else float("nan")
         return {f"value@{self.k}": captured, f"value_share@{self.k}": share}

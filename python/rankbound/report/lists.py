@@ -23,6 +23,8 @@ class GradedLists:
         Column of the truth, -1 if it has none.
     units : ndarray of uint32
         Code of the bootstrap unit.
+    unit_ids : ndarray
+        Its label: the group, else the row.
     served : ndarray of uint32 or None
         Code of the served list, if lists share one.
     exposed : ndarray of bool or None
@@ -37,6 +39,7 @@ class GradedLists:
     rows: NDArray[np.int64]
     truths: NDArray[np.int64]
     units: NDArray[np.uint32]
+    unit_ids: NDArray[Any]
     n_units: int
     unit: str
     served: NDArray[np.uint32] | None
@@ -109,6 +112,7 @@ def graded_lists(
         rows=rows,
         truths=truths[rows],
         units=np.arange(len(rows), dtype=np.uint32) if units is None else units,
+        unit_ids=rows if groups is None else plain_labels(groups, n_rows, "groups")[rows],
         n_units=len(rows) if units is None else int(units.max()) + 1,
         unit="row" if units is None else "group",
         served=served,

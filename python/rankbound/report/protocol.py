@@ -1,6 +1,7 @@
 """The conventions behind a report's numbers, machine readable."""
 
 import json
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -12,6 +13,8 @@ from rankbound.report.config import RankingConfig
 from rankbound.report.lists import GradedLists
 
 PROTOCOL = "rankbound-protocol-1"
+# Of which the maker of the lists may know more than the report.
+GIVEN_SECTIONS = ("candidates", "truth", "catalogue", "split", "population")
 
 
 def protocol_block(
@@ -26,14 +29,17 @@ def protocol_block(
     transform: dict[str, Any],
     baselines: dict[str, Any],
     uncertainty: dict[str, Any] | None,
+    given: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return the protocol block of a report, with a hash over what makes numbers comparable and one over all of it.
+
+    Entries that the maker of the lists has given stand above the report's own.
 
     Reports of equal ``semantic_hash`` may stand side by side; with equal ``rows_hash`` they can be paired.
     """
     n_rows, n_classes = matrix.shape
     capped = lists.exclude is not None or bool((n_candidates < n_classes).any())
-    block = {
+    block: dict[str, Any] = {
         "schema": PROTOCOL,
         "candidates": {
             "kind": "per_row" if capped else "full",
@@ -93,9 +99,30 @@ def protocol_block(
             "kernel": "pairwise sums",
         },
     }
+    block |= {section: {**block.get(section, {}), **entries} for section, entries in given.items()}
     semantic = {name: block[name] for name in ("candidates", "truth", "ties", "metrics", "catalogue")}
     semantic["state_fitted_on"] = transform["state_fitted_on"]
     return {**block, "semantic_hash": _hash(semantic), "hash": _hash(block)}
+
+
+def is_unchanged(protocol: Mapping[str, Any]) -> bool:
+    """Return whether a protocol block is as it was hashed."""
+    block = {name: part for name, part in protocol.items() if name not in ("semantic_hash", "hash")}
+    return bool(protocol.get("hash") == _hash(block))
+
+
+def list_warnings(given: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return what a reader must know about how the maker of the lists chose truths and candidates."""
+    warnings = []
+    if given.get("truth", {}).get("policy") == "first":
+        warnings.append(
+            "only the first truth of each list is graded: every metric is biased down, most for units with many truths"
+        )
+    if given.get("candidates", {}).get("kind") == "capped":
+        warnings.append(
+            f"lists are capped at {given['candidates'].get('cap')} candidates: not comparable with uncapped lists"
+        )
+    return warnings
 
 
 def _hash(block: dict[str, Any]) -> str:

@@ -1,20 +1,15 @@
 """A report for reading, as text, Markdown or HTML of the same cells, and as a data frame."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
-from importlib.util import find_spec
 from textwrap import fill
-from typing import Any, cast
+from typing import Any
 
-from rankbound._options import as_choice
-from rankbound.errors import MissingDependencyError
+from rankbound._text_tables import Table, cell, html_list, html_table, markdown_table, number, to_native_frame
 
-BACKENDS = ("pandas", "polars", "pyarrow")
 WIDTH = 100
-UNDEFINED = "-"
 NO_INTERVALS = "No intervals: they were turned off, or there is nothing to resample."
-Table = list[list[str]]
 
 
 def to_text(report: Mapping[str, Any]) -> str:
@@ -31,36 +26,27 @@ def to_text(report: Mapping[str, Any]) -> str:
 def to_markdown(report: Mapping[str, Any]) -> str:
     """Return a report as Markdown."""
     facts = "\n".join(f"- {name}: {fact}" for name, fact in summary(report).items())
-    parts = ["# Ranking report", facts, _markdown_table(metric_table(report))]
-    parts += [f"## {_cell(title)}\n\n{_markdown_table(table)}" for title, table in comparison_tables(report)]
+    parts = ["# Ranking report", facts, markdown_table(metric_table(report))]
+    parts += [f"## {cell(title)}\n\n{markdown_table(table)}" for title, table in comparison_tables(report)]
     if report["warnings"]:
-        parts.append("## Warnings\n\n" + "\n".join(f"- {_cell(warning)}" for warning in report["warnings"]))
+        parts.append("## Warnings\n\n" + "\n".join(f"- {cell(warning)}" for warning in report["warnings"]))
     return "\n\n".join(parts) + "\n"
 
 
 def to_html(report: Mapping[str, Any]) -> str:
     """Return a report as an HTML fragment for notebooks; all text is escaped."""
-    facts = _html_list(f"{name}: {fact}" for name, fact in summary(report).items())
-    comparisons = [f"<p>{escape(title)}</p>{_html_table(table)}" for title, table in comparison_tables(report)]
-    warnings = f"<p>Warnings</p>{_html_list(report['warnings'])}" if report["warnings"] else ""
-    parts = [facts, _html_table(metric_table(report)), *comparisons, warnings]
+    facts = html_list(f"{name}: {fact}" for name, fact in summary(report).items())
+    comparisons = [f"<p>{escape(title)}</p>{html_table(table)}" for title, table in comparison_tables(report)]
+    warnings = f"<p>Warnings</p>{html_list(report['warnings'])}" if report["warnings"] else ""
+    parts = [facts, html_table(metric_table(report)), *comparisons, warnings]
     return f"<div><p><strong>Ranking report</strong></p>{''.join(parts)}</div>"
 
 
 def to_frame(report: Mapping[str, Any], backend: str | None) -> Any:
     """Return all metrics as a long table of the wanted library."""
-    if backend is None:
-        backend = next((name for name in BACKENDS if find_spec(name)), None)
-    elif not find_spec(as_choice(backend, BACKENDS, name="backend")):
-        raise MissingDependencyError(f"backend={backend!r} needs {backend}: pip install {backend}")
-    if backend is None:
-        raise MissingDependencyError("to_frame needs one of pandas, polars, pyarrow: pip install pandas")
-    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
-
     rows = list(_long_rows(report))
     names = ("ranking", "family", "metric", "value", "ci_low", "ci_high")
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    return nw.from_dict(columns, backend=cast("Any", backend)).to_native()
+    return to_native_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), backend)
 
 
 def summary(report: Mapping[str, Any]) -> dict[str, str]:
@@ -128,13 +114,6 @@ def comparison_tables(report: Mapping[str, Any]) -> list[tuple[str, Table]]:
     return tables
 
 
-def number(value: float | None, *, sign: str = "", style: str = ".4f") -> str:
-    """Return a number in its style; large ones, such as revenues, without; a dash where it is undefined."""
-    if value is None or math.isnan(value):
-        return UNDEFINED
-    return f"{value:{sign}{style}}" if abs(value) < 1000 else f"{value:{sign},.0f}"
-
-
 def interval(found: Mapping[str, float | None], *, sign: str = "") -> str:
     """Return an estimate with its limits."""
     estimate, low, high = (number(found[name], sign=sign) for name in ("estimate", "ci_low", "ci_high"))
@@ -166,24 +145,3 @@ def _long_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float
             for metric, value in metrics.items():
                 found = limits.get(ranking, {}).get(metric, {})
                 yield ranking, family, metric, value, found.get("ci_low", math.nan), found.get("ci_high", math.nan)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _markdown_table(table: Table) -> str:
-    head, *rows = [[_cell(text) for text in row] for row in table]
-    rule = ["---", *("---:" for _ in head[1:])]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
-
-
-def _html_list(items: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>"
-
-
-def _html_table(table: Table) -> str:
-    head, *rows = table
-    cells = "".join(f"<th>{escape(text)}</th>" for text in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"

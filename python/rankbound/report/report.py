@@ -10,8 +10,10 @@ import msgspec
 
 from rankbound._files import atomic_write
 from rankbound.errors import FileFormatError, ReportError
+from rankbound.evaluation.result import EvaluationResult
 from rankbound.report import render
 from rankbound.report.model import SCHEMA_VERSION, Report
+from rankbound.report.protocol import is_unchanged
 
 # Where a null stands for an undefined number, NaN in Python.
 _NUMERIC = ("objectives", "ties", "baselines", "chance", "uncertainty", "primary_score")
@@ -29,6 +31,8 @@ class RankingReport(Mapping[str, Any]):
     ----------
     payload : mapping
         The content, by the schema; None is taken for NaN where a number may be undefined.
+    per_unit : EvaluationResult or None, default None
+        The values of every list behind the operating block, which ``ranking.json`` does not hold.
 
     Raises
     ------
@@ -36,7 +40,7 @@ class RankingReport(Mapping[str, Any]):
         If it is not such a payload, or contradicts itself.
     """
 
-    def __init__(self, payload: Mapping[str, Any]) -> None:
+    def __init__(self, payload: Mapping[str, Any], *, per_unit: EvaluationResult | None = None) -> None:
         try:
             msgspec.convert(dict(payload), Report)
         except msgspec.ValidationError as error:
@@ -46,6 +50,15 @@ class RankingReport(Mapping[str, Any]):
             for key, value in payload.items()
         }
         _check_consistency(self._payload)
+        self._per_unit = per_unit
+
+    @property
+    def per_unit(self) -> EvaluationResult | None:
+        """Values of every list behind the operating block, with the unit of each; None for a report that was read.
+
+        ``report.per_unit.save("ranking.units.npz")`` keeps them, so that reports can be compared in pairs later.
+        """
+        return self._per_unit
 
     def __getitem__(self, key: str) -> Any:
         return self._payload[key]
@@ -202,6 +215,8 @@ def _check_consistency(payload: Mapping[str, Any]) -> None:
         if isinstance(entry, Mapping) == (name in _TIE_NUMBERS):
             wanted = "a number" if name in _TIE_NUMBERS else "a spread of min, max and sd"
             raise ReportError(f"this report has {entry!r} at ties/{name}, which must be {wanted}")
+    if not is_unchanged(payload["protocol"]):
+        raise ReportError("this report has a protocol that was changed after it was written; make the report again")
     if payload["n_units"] > payload["n_rows"]:
         raise ReportError(f"this report has {payload['n_units']} n_units, more than its {payload['n_rows']} n_rows")
 

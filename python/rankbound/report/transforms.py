@@ -1,5 +1,6 @@
 """How the blocks of a report rewrite scores, and the class frequencies that this takes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ def class_frequencies(
     *,
     warnings: list[str],
     settings: RankingConfig,
+    alphas: Mapping[str, float | None],
     state: ComparabilityState | None,
     classes: Any,
     y_train: Any,
@@ -64,7 +66,7 @@ def class_frequencies(
     else:
         counts, source = floor[0][0], "popularity" if y_train is None else "y_train"
     by_percentile = any(name in settings.percentile_objectives for name in settings.blocks)
-    if not by_percentile and not settings.shrinkage_strength and not any(block_alphas(settings).values()):
+    if not by_percentile and not settings.shrinkage_strength and not any(alphas.values()):
         return Frequencies(state=None, fitted_on=None, tail_counts=counts, tail_source=source)
     fitted_on: FittedOn = "evaluation" if y_train is None or by_percentile else "train"
     if y_train is None:
@@ -105,7 +107,7 @@ def block_alphas(settings: RankingConfig) -> dict[str, float | None]:
 
 
 def block_transform(
-    name: str, settings: RankingConfig, n_classes: int, state: ComparabilityState | None
+    name: str, alpha: float | None, settings: RankingConfig, n_classes: int, state: ComparabilityState | None
 ) -> _core.Transform | None:
     """Return the transform of a block: the one of :func:`rankbound.transform_for_objective`."""
     is_primary = name == settings.primary_objective
@@ -114,7 +116,7 @@ def block_transform(
         n_classes,
         name,
         state=state,
-        popularity_discount=block_alphas(settings)[name] or 0.0,
+        popularity_discount=alpha or 0.0,
         shrinkage_strength=settings.shrinkage_strength if is_primary else 0.0,
         percentile=by_percentile,
     )

@@ -2,8 +2,8 @@
 //!
 //! Scores narrow to one tie profile per list ([`profile`]); every metric ([`metric`]) and
 //! aggregate ([`aggregate`]) reads only that. [`adjust`] rewrites scores before they are ranked,
-//! [`resample`] gives intervals afterwards. [`label_ranking`] stands alone: it compares whole
-//! rankings with one another.
+//! [`resample`] gives intervals and tests afterwards. [`label_ranking`] and [`overlap`] stand alone:
+//! they hold rankings against one another.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ pub mod input;
 mod kernel;
 pub mod label_ranking;
 pub mod metric;
+pub mod overlap;
 pub mod par;
 pub mod profile;
 pub mod resample;

@@ -6,6 +6,7 @@ mod adjust;
 mod aggregate;
 mod label_ranking;
 mod metric;
+mod overlap;
 mod profile;
 mod profiles;
 mod resample;
@@ -32,13 +33,16 @@ mod _core {
     use super::metric::{PyListSums, evaluate_lists, list_values, tie_spread};
 
     #[pymodule_export]
+    use super::overlap::overlap_lists;
+
+    #[pymodule_export]
     use super::profile::{PyScan, PyScanBlock, scan_scores, top_columns};
 
     #[pymodule_export]
     use super::profiles::{PyProfiles, fingerprint, profile_lists, profile_scores};
 
     #[pymodule_export]
-    use super::resample::bootstrap_limits;
+    use super::resample::{bootstrap_limits, gap_intervals, linearised_error, sign_flip_p_values};
 
     #[pymodule_export]
     use super::run::RefusedPair;

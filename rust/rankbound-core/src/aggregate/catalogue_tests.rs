@@ -30,7 +30,7 @@ fn add_row(sums: &mut CatalogueSums, plain: &mut PlainSums, n_classes: usize, di
         _ => {
             let (mut maxima, mut top) = (vec![], TopK::default());
             f64::block_pass(&row, row[0], &mut maxima);
-            f64::find_top(&mut top, &row, &maxima, k, true);
+            top.find(&row, &maxima, k, true);
             sums.add_top(&row, &top);
         }
     }
@@ -69,7 +69,7 @@ fn low_limbs_never_overflow() {
     let [masked, listed, uniform] = &mut all;
     let (mut maxima, mut top) = (vec![], TopK::default());
     f64::block_pass(&row, row[0], &mut maxima);
-    f64::find_top(&mut top, &row, &maxima, 3, false);
+    top.find(&row, &maxima, 3, false);
     for _ in 0..8 * ROWS_BETWEEN_CARRIES {
         masked.add_top(&row, &top);
         listed.add_listed(&[], &[0, 2, 3, 4, 5, 6, 7], 3);

@@ -16,8 +16,12 @@ pub fn fingerprint(targets: &Targets<'_>) -> [u64; 2] {
         let (items, grades) = targets.list(list);
         for (at, (digest, base)) in digest.iter_mut().zip(BASES).enumerate() {
             let words = items.iter().map(|&item| u64::from(item)).chain(grades.iter().map(|grade| grade.to_bits()));
-            let hash = words.fold(mix(items.len() as u64 ^ base), |hash, word| mix(hash ^ mix(word ^ at as u64)));
-            *digest = multiply_add(*digest, base, hash % PRIME);
+            // A multiplication and a rotation carry every word on to all bits; the end is mixed well.
+            let multiplier = base | 1;
+            let hash = words.fold(mix(items.len() as u64 ^ at as u64), |hash, word| {
+                (hash.rotate_left(26) ^ word).wrapping_mul(multiplier)
+            });
+            *digest = multiply_add(*digest, base, mix(hash) % PRIME);
         }
     }
     digest

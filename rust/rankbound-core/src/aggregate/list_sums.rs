@@ -18,9 +18,16 @@ pub struct ListSums {
 #[derive(Debug, Clone, PartialEq)]
 enum Values {
     /// Plain values, whose mean is reported.
-    Plain([Fixed; 3]),
+    Plain(Cases<Fixed>),
     /// Logarithms, whose exponentials are averaged.
-    Logarithms([LogMean; 3]),
+    Logarithms(Cases<LogMean>),
+}
+
+/// Sums over lists without ties, whose cases are one, and over lists with ties: expected, best, worst.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Cases<S> {
+    untied: S,
+    tied: [S; 3],
 }
 
 /// The mean of a metric and what ties leave open about it.
@@ -40,44 +47,53 @@ pub struct ListMeans {
     pub share_tied_at_cut: f64,
 }
 
+impl<S> Cases<S> {
+    fn all(&mut self) -> impl Iterator<Item = &mut S> {
+        std::iter::once(&mut self.untied).chain(&mut self.tied)
+    }
+
+    fn each(&self) -> impl Iterator<Item = &S> {
+        std::iter::once(&self.untied).chain(&self.tied)
+    }
+}
+
+/// A value as it is summed; none if it is too large.
+fn fixed(value: f64) -> Option<Fixed> {
+    (value.abs() < VALUE_LIMIT).then(|| Fixed::from_f64(value))
+}
+
 impl ListSums {
     /// Nothing added yet.
     pub fn new(logarithms: bool) -> Self {
-        let of_values = if logarithms {
-            Values::Logarithms(std::array::from_fn(|_| LogMean::default()))
-        } else {
-            Values::Plain([Fixed::default(); 3])
-        };
+        let of_values = if logarithms { Values::Logarithms(Cases::default()) } else { Values::Plain(Cases::default()) };
         Self { n_lists: 0, n_crossing: 0, of_values, variance: (!logarithms).then(Fixed::default) }
     }
 
     /// Adds a list whose value no tie can change; none if it is too large.
     pub fn add(&mut self, value: f64) -> Option<()> {
-        self.add_values([value; 3])
+        match &mut self.of_values {
+            Values::Plain(sums) => sums.untied = sums.untied.plus(fixed(value)?)?,
+            Values::Logarithms(means) => means.untied.add(value),
+        }
+        self.n_lists += 1;
+        Some(())
     }
 
     /// Adds a list with ties.
     pub fn add_tied(&mut self, value: f64, best: f64, worst: f64, variance: Option<f64>, crosses: bool) -> Option<()> {
-        self.add_values([value, best, worst])?;
+        let cases = [value, best, worst];
+        match &mut self.of_values {
+            Values::Plain(sums) => {
+                for (sum, value) in sums.tied.iter_mut().zip(cases) {
+                    *sum = sum.plus(fixed(value)?)?;
+                }
+            }
+            Values::Logarithms(means) => means.tied.iter_mut().zip(cases).for_each(|(mean, value)| mean.add(value)),
+        }
+        self.n_lists += 1;
         self.n_crossing += u64::from(crosses);
         let variance = variance.filter(|variance| *variance < VALUE_LIMIT);
         self.variance = self.variance.zip(variance).and_then(|(sum, own)| sum.plus(Fixed::from_f64(own)));
-        Some(())
-    }
-
-    fn add_values(&mut self, values: [f64; 3]) -> Option<()> {
-        match &mut self.of_values {
-            Values::Plain(sums) => {
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    if value.abs() >= VALUE_LIMIT || value.is_nan() {
-                        return None;
-                    }
-                    *sum = sum.plus(Fixed::from_f64(value))?;
-                }
-            }
-            Values::Logarithms(means) => means.iter_mut().zip(values).for_each(|(mean, value)| mean.add(value)),
-        }
-        self.n_lists += 1;
         Some(())
     }
 
@@ -88,14 +104,14 @@ impl ListSums {
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         match (&mut self.of_values, &other.of_values) {
             (Values::Plain(mine), Values::Plain(theirs)) => {
-                for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                for (mine, theirs) in mine.all().zip(theirs.each()) {
                     *mine = mine.plus(*theirs).ok_or_else(|| {
                         Error::Parameter("the sum of a metric exceeds 2^47; rescale the grades".into())
                     })?;
                 }
             }
             (Values::Logarithms(mine), Values::Logarithms(theirs)) => {
-                mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
+                mine.all().zip(theirs.each()).for_each(|(mine, theirs)| mine.merge(theirs));
             }
             _ => return Err(Error::Parameter("sums of different metrics cannot be merged".into())),
         }
@@ -109,8 +125,12 @@ impl ListSums {
     pub fn means(&self) -> ListMeans {
         let n_lists = self.n_lists;
         let [mean, best, worst] = match &self.of_values {
-            Values::Plain(sums) => sums.map(|sum| sum.mean(n_lists)),
-            Values::Logarithms(means) => std::array::from_fn(|at| means[at].log_mean(n_lists)),
+            Values::Plain(sums) => sums.tied.map(|sum| (sum + sums.untied).mean(n_lists)),
+            Values::Logarithms(means) => means.tied.each_ref().map(|mean| {
+                let mut whole = means.untied.clone();
+                whole.merge(mean);
+                whole.log_mean(n_lists)
+            }),
         };
         let sd = self.variance.map(|variance| variance.to_f64().sqrt() / n_lists as f64);
         let share_tied_at_cut = self.n_crossing as f64 / n_lists as f64;

@@ -14,7 +14,7 @@ pub(crate) const FOLD: usize = 8;
 pub type Maxima<T> = [T; FOLD];
 
 /// What one pass over a row tells about its truth and its soundness.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BlockPass<T> {
     /// Candidates that score strictly higher than the truth.
     pub(crate) better: u32,
@@ -24,55 +24,88 @@ pub struct BlockPass<T> {
     pub(crate) sum: T,
     /// The least score.
     pub(crate) least: T,
+    /// The largest score.
+    pub(crate) largest: T,
 }
 
 /// Reads `row` once, compares it with `truth` and writes the [`Maxima`] of each block.
-///
-/// Lanes are counted apart and added at the end: arrays of fixed width become vector registers.
-/// Wrapping sums, because a check per element would forbid vectors; a count is at most the number
-/// of columns.
 #[inline(always)]
 pub(super) fn block_pass<T: Score, const LANES: usize>(
     row: &[T],
     truth: T,
     maxima: &mut Vec<Maxima<T>>,
 ) -> BlockPass<T> {
-    let mut better = [0_u32; LANES];
-    let mut tied = [0_u32; LANES];
-    let mut sum = [T::default(); LANES];
-    let mut least = [row[0]; LANES];
+    let (blocks, rest) = row.as_chunks::<BLOCK>();
     maxima.resize(row.len().div_ceil(BLOCK), [T::MASKED; FOLD]);
-    let blocks = row.chunks_exact(BLOCK);
-    let rest = blocks.remainder();
-    for (block, maximum) in blocks.zip(maxima.iter_mut()) {
+    let mut counts = Counts::<T, LANES>::new(row[0]);
+    for (block, maximum) in blocks.iter().zip(maxima.iter_mut()) {
+        *maximum = counts.read(block, truth);
+    }
+    counts.finish(rest, truth, maxima)
+}
+
+/// What a pass has counted so far.
+///
+/// Lanes are counted apart and added at the end: arrays of fixed width become vector registers.
+/// Wrapping sums, because a check per element would forbid vectors; a count is at most the number
+/// of columns.
+pub(super) struct Counts<T, const LANES: usize> {
+    better: [u32; LANES],
+    tied: [u32; LANES],
+    sum: [T; LANES],
+    least: [T; LANES],
+}
+
+impl<T: Score, const LANES: usize> Counts<T, LANES> {
+    /// Counts of a row that begins with a score.
+    #[inline(always)]
+    pub(super) fn new(first: T) -> Self {
+        Self { better: [0; LANES], tied: [0; LANES], sum: [T::default(); LANES], least: [first; LANES] }
+    }
+
+    /// Reads a whole block and returns its maxima.
+    #[inline(always)]
+    pub(super) fn read(&mut self, block: &[T; BLOCK], truth: T) -> Maxima<T> {
         let mut largest = [T::MASKED; LANES];
         for scores in block.chunks_exact(LANES) {
             for lane in 0..LANES {
                 let score = scores[lane];
-                better[lane] = better[lane].wrapping_add(u32::from(score > truth));
-                tied[lane] = tied[lane].wrapping_add(u32::from(score == truth));
-                sum[lane] = sum[lane].plus(score);
-                least[lane] = smaller(least[lane], score);
+                self.better[lane] = self.better[lane].wrapping_add(u32::from(score > truth));
+                self.tied[lane] = self.tied[lane].wrapping_add(u32::from(score == truth));
+                self.sum[lane] = self.sum[lane].plus(score);
+                self.least[lane] = smaller(self.least[lane], score);
                 largest[lane] = larger(largest[lane], score);
             }
         }
-        *maximum = fold(&largest);
+        fold(&largest)
     }
-    if let (false, Some(maximum)) = (rest.is_empty(), maxima.last_mut()) {
-        *maximum = [T::MASKED; FOLD];
-        for (position, &score) in rest.iter().enumerate() {
-            better[0] += u32::from(score > truth);
-            tied[0] += u32::from(score == truth);
-            sum[0] = sum[0].plus(score);
-            least[0] = smaller(least[0], score);
-            maximum[position % FOLD] = larger(maximum[position % FOLD], score);
+
+    /// Reads what is left behind the whole blocks, of which the last maxima are, and adds up.
+    #[inline(always)]
+    pub(super) fn finish(mut self, rest: &[T], truth: T, maxima: &mut [Maxima<T>]) -> BlockPass<T> {
+        if let (false, Some(maximum)) = (rest.is_empty(), maxima.last_mut()) {
+            *maximum = [T::MASKED; FOLD];
+            for (position, &score) in rest.iter().enumerate() {
+                self.better[0] += u32::from(score > truth);
+                self.tied[0] += u32::from(score == truth);
+                self.sum[0] = self.sum[0].plus(score);
+                self.least[0] = smaller(self.least[0], score);
+                maximum[position % FOLD] = larger(maximum[position % FOLD], score);
+            }
         }
-    }
-    BlockPass {
-        better: better.into_iter().sum(),
-        tied: tied.into_iter().sum(),
-        sum: sum.into_iter().fold(T::default(), T::plus),
-        least: least.into_iter().fold(row[0], smaller),
+        let mut largest = [T::MASKED; FOLD];
+        for maximum in maxima {
+            for lane in 0..FOLD {
+                largest[lane] = larger(largest[lane], maximum[lane]);
+            }
+        }
+        BlockPass {
+            better: self.better.into_iter().sum(),
+            tied: self.tied.into_iter().sum(),
+            sum: self.sum.into_iter().fold(T::default(), T::plus),
+            least: self.least.into_iter().fold(self.least[0], smaller),
+            largest: largest.into_iter().fold(largest[0], larger),
+        }
     }
 }
 
@@ -119,12 +152,6 @@ pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], m
 #[inline(always)]
 pub(super) fn all_candidates<T: Score>(row: &[T]) -> bool {
     row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(!score.is_candidate()))) == 0
-}
-
-/// How many scores equal `value`.
-#[inline(always)]
-pub(super) fn count_equal<T: Score>(scores: &[T], value: T) -> u32 {
-    scores.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score == value)))
 }
 
 /// The smaller of two ordered scores.

@@ -1,7 +1,8 @@
 //! The innermost loops: one row in, counts and the boundary of the top K out.
 //!
-//! They are plain generic loops. Here each is compiled once per score type for the baseline and
-//! for AVX2, and chosen at run time; counts and maxima are exact, so every version gives the same
+//! They are plain generic loops. Those that read much are small functions of their own, because
+//! compilers make no vectors of them inside a large one; each is compiled for the baseline and for
+//! AVX2, and chosen at run time. Counts and maxima are exact, so every version gives the same
 //! result.
 
 mod blocks;
@@ -26,16 +27,27 @@ pub trait Kernel: Score {
     /// See [`blocks::block_pass`].
     fn block_pass(row: &[Self], truth: Self, maxima: &mut Vec<Maxima<Self>>) -> BlockPass<Self>;
 
-    /// See [`TopK::find`].
-    fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Maxima<Self>], k: usize, masked: bool);
+    /// See [`Prefilter::new`]; only float32 scores have one.
+    fn prefilter(_rates: &Rates, _n_classes: usize, _k: usize) -> Option<Prefilter<'_>> {
+        None
+    }
 
-    /// See [`Prefilter::rank`]; only float32 scores have one.
-    fn prefilter(
-        _prefilter: &Prefilter,
-        _rates: &Rates,
+    /// See [`prefilter::weighing_pass`].
+    fn weighing_pass(
+        row: &[Self],
+        truth: Option<u32>,
+        maxima: &mut Vec<Maxima<Self>>,
+        _prefilters: &[Prefilter<'_>],
+        _found: &mut [Prefiltered],
+    ) -> BlockPass<Self> {
+        Self::block_pass(row, row[truth.unwrap_or(0) as usize], maxima)
+    }
+
+    /// See [`Prefilter::rank`].
+    fn rank_weighed(
+        _prefilter: &Prefilter<'_>,
         _row: &[Self],
         _largest: Self,
-        _truth: Option<u32>,
         _k: usize,
         _found: &mut Prefiltered,
     ) -> bool {
@@ -56,24 +68,13 @@ pub trait Kernel: Score {
 }
 
 macro_rules! kernel {
-    ($score:ident, $lanes:literal $(, $extra:item)?) => {
+    ($score:ident, $lanes:literal $(, $extra:item)*) => {
         mod $score {
             use super::*;
 
             #[multiversion(targets("x86_64+avx2+fma"))]
             pub(super) fn block_pass(row: &[$score], truth: $score, maxima: &mut Vec<Maxima<$score>>) -> BlockPass<$score> {
                 blocks::block_pass::<$score, $lanes>(row, truth, maxima)
-            }
-
-            #[multiversion(targets("x86_64+avx2+fma"))]
-            pub(super) fn find_top(
-                top: &mut TopK<$score>,
-                row: &[$score],
-                maxima: &[Maxima<$score>],
-                k: usize,
-                masked: bool,
-            ) {
-                top.find(row, maxima, k, masked);
             }
 
             #[multiversion(targets("x86_64+avx2+fma"))]
@@ -102,10 +103,6 @@ macro_rules! kernel {
                 $score::block_pass(row, truth, maxima)
             }
 
-            fn find_top(top: &mut TopK<Self>, row: &[Self], maxima: &[Maxima<Self>], k: usize, masked: bool) {
-                $score::find_top(top, row, maxima, k, masked);
-            }
-
             fn all_candidates(row: &[Self]) -> bool {
                 $score::all_candidates(row)
             }
@@ -122,7 +119,7 @@ macro_rules! kernel {
                 $score::largest_of_non_negative(row, masked)
             }
 
-            $($extra)?
+            $($extra)*
         }
     };
 }
@@ -130,30 +127,21 @@ macro_rules! kernel {
 kernel!(
     f32,
     16,
-    fn prefilter(
-        prefilter: &Prefilter,
-        rates: &Rates,
+    fn prefilter(rates: &Rates, n_classes: usize, k: usize) -> Option<Prefilter<'_>> {
+        Prefilter::new(rates, n_classes, k)
+    },
+    fn weighing_pass(
         row: &[f32],
-        largest: f32,
         truth: Option<u32>,
-        k: usize,
-        found: &mut Prefiltered,
-    ) -> bool {
-        rank_prefiltered(prefilter, rates, row, largest, truth, k, found)
+        maxima: &mut Vec<Maxima<f32>>,
+        prefilters: &[Prefilter<'_>],
+        found: &mut [Prefiltered],
+    ) -> BlockPass<f32> {
+        prefilter::weighing_pass(row, truth, maxima, prefilters, found)
+    },
+    fn rank_weighed(prefilter: &Prefilter<'_>, row: &[f32], largest: f32, k: usize, found: &mut Prefiltered) -> bool {
+        prefilter.rank(row, largest, k, found)
     }
 );
 kernel!(f64, 8);
 kernel!(i64, 8);
-
-#[multiversion(targets("x86_64+avx2+fma"))]
-fn rank_prefiltered(
-    prefilter: &Prefilter,
-    rates: &Rates,
-    row: &[f32],
-    largest: f32,
-    truth: Option<u32>,
-    k: usize,
-    found: &mut Prefiltered,
-) -> bool {
-    prefilter.rank(rates, row, largest, truth, k, found)
-}

@@ -6,8 +6,9 @@
 
 use multiversion::multiversion;
 
-use super::blocks::{BLOCK, FOLD, Maxima, fold, larger};
-use super::top::{block_of, column, kth_largest, lower_bound, reaching};
+use super::Kernel;
+use super::blocks::{BLOCK, BlockPass, Counts, FOLD, Maxima, fold, larger};
+use super::top::{block_of, column, gather_of, kth_largest, lower_bound, padded, reaching};
 use crate::adjust::Rates;
 
 /// Bound of the relative error of an approximate score, with a wide margin over its four roundings.
@@ -24,9 +25,11 @@ const MAX_OPEN: usize = 512;
 
 /// Affine float32 approximations of a transform: `slope * score + offset` per class.
 #[derive(Debug)]
-pub struct Prefilter {
-    slope: Vec<f32>,
-    offset: Option<Vec<f32>>,
+pub struct Prefilter<'a> {
+    rates: &'a Rates,
+    // By blocks; a slope of 1 and an offset of 0 behind the last class.
+    slope: Vec<[f32; BLOCK]>,
+    offset: Option<Vec<[f32; BLOCK]>>,
 }
 
 /// What the pre-filter found for one row.
@@ -38,35 +41,56 @@ pub struct Prefiltered {
     pub(crate) above: Vec<u32>,
     /// Columns of the group at the cut.
     pub(crate) members: Vec<u32>,
+    /// The exact value of the truth, if there is one, and the [`band`] around it.
+    value: Option<f64>,
+    band: (f32, f32),
+    /// What lies above the band and what reaches it, lane by lane.
+    above_band: [u32; LANES],
+    reached: [u32; LANES],
     maxima: Vec<Maxima<f32>>,
+    blocks: Vec<usize>,
     open: Vec<u32>,
     exact: Vec<f64>,
     ordered: Vec<f64>,
     ordered_maxima: Vec<f32>,
 }
 
-impl Prefilter {
-    /// The approximation of a transform; none if its coefficients are too large or too small, or if
-    /// it shrinks so little that the exact transform cancels.
+/// Lanes counted side by side.
+const LANES: usize = 16;
+/// Blocks that are read, then weighed: few enough that memory never idles, enough that counters
+/// stay in registers meanwhile.
+const GROUP: usize = 4;
+
+impl<'a> Prefilter<'a> {
+    /// The approximation of a transform; none if its coefficients are too large or too small, if it
+    /// shrinks so little that the exact transform cancels, or if a row has too few lanes for its top
+    /// `k`.
     #[expect(clippy::cast_possible_truncation, reason = "the approximation is float32")]
-    pub(crate) fn new(rates: &Rates, n_classes: usize) -> Option<Self> {
+    pub(crate) fn new(rates: &'a Rates, n_classes: usize, k: usize) -> Option<Self> {
         let divisor = |class: usize| rates.divisor.as_ref().map_or(1.0, |divisor| divisor[class]);
-        let coefficients = |numerator: &dyn Fn(usize) -> f64| -> Option<Vec<f32>> {
-            let coefficient = |class| numerator(class) / divisor(class);
-            let safe = |value: f64| value == 0.0 || SAFE.contains(&value);
-            (0..n_classes).map(|class| safe(coefficient(class)).then(|| coefficient(class) as f32)).collect()
+        let coefficients = |numerator: &dyn Fn(usize) -> f64, behind: f32| -> Option<Vec<[f32; BLOCK]>> {
+            let mut blocks = vec![[behind; BLOCK]; n_classes.div_ceil(BLOCK)];
+            for (class, coefficient) in blocks.as_flattened_mut()[..n_classes].iter_mut().enumerate() {
+                let exact = numerator(class) / divisor(class);
+                if exact != 0.0 && !SAFE.contains(&exact) {
+                    return None;
+                }
+                *coefficient = exact as f32;
+            }
+            Some(blocks)
         };
-        let cancels = |z: f64| 1.0 - z < MIN_PRIOR_WEIGHT;
-        if rates.shrinkage.as_ref().is_some_and(|shrinkage| shrinkage.z.iter().any(|&z| cancels(z))) {
+        if n_classes / BLOCK * FOLD < k {
             return None;
         }
-        Some(match &rates.shrinkage {
-            None => Self { slope: coefficients(&|_| 1.0)?, offset: None },
-            Some(shrinkage) => Self {
-                slope: coefficients(&|class| shrinkage.z[class])?,
-                offset: Some(coefficients(&|class| shrinkage.pi[class] * (1.0 - shrinkage.z[class]))?),
-            },
-        })
+        let Some(shrinkage) = &rates.shrinkage else {
+            return Some(Self { rates, slope: coefficients(&|_| 1.0, 1.0)?, offset: None });
+        };
+        if shrinkage.z.iter().any(|&z| 1.0 - z < MIN_PRIOR_WEIGHT) {
+            return None;
+        }
+        let slope = coefficients(&|class| shrinkage.z[class], 1.0)?;
+        let offset = coefficients(&|class| shrinkage.pi[class] * (1.0 - shrinkage.z[class]), 0.0)?;
+        Some(Self { rates, slope, offset: Some(offset) })
     }
 
     /// Largest score the transform accepts.
@@ -74,110 +98,66 @@ impl Prefilter {
         if self.offset.is_some() { 1.0 } else { f32::MAX }
     }
 
-    /// The approximate values of a block, -inf beyond its end.
-    #[inline(always)]
-    fn approximate(&self, block: usize, scores: &[f32]) -> [f32; BLOCK] {
-        let first = block * BLOCK;
-        let whole = |values: &[f32]| -> Option<[f32; BLOCK]> { values.get(first..first + BLOCK)?.try_into().ok() };
-        // Whole blocks have a known length, which makes vectors of the loops.
-        if let (Ok(scores), Some(slope)) = (<&[f32; BLOCK]>::try_from(scores), whole(&self.slope)) {
-            return match self.offset.as_deref().and_then(whole) {
-                None => std::array::from_fn(|at| scores[at] * slope[at]),
-                Some(offset) => std::array::from_fn(|at| scores[at] * slope[at] + offset[at]),
-            };
-        }
-        let mut values = [f32::NEG_INFINITY; BLOCK];
-        for (at, (value, score)) in values.iter_mut().zip(scores).enumerate() {
-            let offset = self.offset.as_ref().map_or(0.0, |offset| offset[first + at]);
-            *value = score * self.slope[first + at] + offset;
-        }
-        values
+    /// Makes ready for a row: the band around the exact value of its truth.
+    fn aim(&self, row: &[f32], truth: Option<u32>, found: &mut Prefiltered) {
+        found.value = truth.map(|truth| self.rates.value(truth as usize, row[truth as usize]));
+        found.band = band(found.value.unwrap_or(0.0));
+        (found.above_band, found.reached) = ([0; LANES], [0; LANES]);
+        found.maxima.resize(self.slope.len(), [f32::NEG_INFINITY; FOLD]);
     }
 
-    /// Ranks a row of scores from 0 to `largest`, masked columns being -inf. False if the row must be
-    /// transformed whole: it holds a score out of range, too few lanes, or too many scores too close
-    /// to call.
+    /// Weighs blocks, from `first` on, against the band and keeps their [`Maxima`].
     #[inline(always)]
-    pub(super) fn rank(
-        &self,
-        rates: &Rates,
-        row: &[f32],
-        largest: f32,
-        truth: Option<u32>,
-        k: usize,
-        found: &mut Prefiltered,
-    ) -> bool {
-        if largest > self.limit() || row.len() / BLOCK * FOLD < k {
+    fn weigh(&self, first: usize, blocks: &[[f32; BLOCK]], found: &mut Prefiltered) {
+        let slopes = &self.slope[first..][..blocks.len()];
+        match &self.offset {
+            None => found.weigh(first, blocks.iter().zip(slopes), |(score, slope), at| score[at] * slope[at]),
+            Some(offset) => {
+                let terms = blocks.iter().zip(slopes).zip(&offset[first..]);
+                found.weigh(first, terms, |((score, slope), offset), at| score[at] * slope[at] + offset[at]);
+            }
+        }
+    }
+
+    /// Ranks a row of scores from 0 to `largest`, masked columns being -inf, after the pass over it.
+    /// False if the row must be transformed whole: it holds a score out of range, or too many scores
+    /// too close to call.
+    pub(super) fn rank(&self, row: &[f32], largest: f32, k: usize, found: &mut Prefiltered) -> bool {
+        if largest > self.limit() {
             return false;
         }
-        let value = truth.map_or(0.0, |truth| rates.value(truth as usize, row[truth as usize]));
-        let (low, high) = band(value);
-        let (above, reached) = self.pass(row, (low, high), &mut found.maxima);
-        if truth.is_some() {
-            match self.settle(rates, row, value, (low, high), (above, reached), found) {
+        if let Some(value) = found.value {
+            match self.settle(row, value, found) {
                 Some(counts) => found.truth = counts,
                 None => return false,
             }
         }
-        self.find_top(rates, row, k, found)
-    }
-
-    /// Counts what lies above the band and what reaches it; keeps the [`Maxima`] of each block.
-    fn pass(&self, row: &[f32], band: (f32, f32), maxima: &mut Vec<Maxima<f32>>) -> (u32, u32) {
-        maxima.resize(row.len().div_ceil(BLOCK), [f32::NEG_INFINITY; FOLD]);
-        let (above, reached) = match &self.offset {
-            None => weigh_scaled(row, &self.slope, band, maxima),
-            Some(offset) => weigh_shifted(row, &self.slope, offset, band, maxima),
-        };
-        let whole = row.len() / BLOCK;
-        let rest = &row[whole * BLOCK..];
-        let values = &self.approximate(whole, rest)[..rest.len()];
-        if let Some(maximum) = maxima.get_mut(whole) {
-            *maximum = [f32::NEG_INFINITY; FOLD];
-            for (at, &value) in values.iter().enumerate() {
-                maximum[at % FOLD] = larger(maximum[at % FOLD], value);
-            }
-        }
-        values.iter().fold((above, reached), |(above, reached), &value| {
-            (above + u32::from(value > band.1), reached + u32::from(value >= band.0))
-        })
+        self.find_top(row, k, found)
     }
 
     /// Places the truth: exactly what the whole transformed row would give.
-    #[inline(always)]
-    fn settle(
-        &self,
-        rates: &Rates,
-        row: &[f32],
-        value: f64,
-        (low, high): (f32, f32),
-        (above, reached): (u32, u32),
-        found: &mut Prefiltered,
-    ) -> Option<(u32, u32)> {
+    fn settle(&self, row: &[f32], value: f64, found: &mut Prefiltered) -> Option<(u32, u32)> {
+        let (above, reached): (u32, u32) = (found.above_band.iter().sum(), found.reached.iter().sum());
         let n_open = (reached - above) as usize;
         if n_open == 1 {
             return Some((above, 1));
         }
         if value == 0.0 && self.offset.is_none() {
             // Division keeps zeros apart from all else, so the row itself tells.
-            let zeros = row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score == 0.0)));
-            let positive = row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score > 0.0)));
-            return Some((positive, zeros));
+            return Some(positive_and_zero(row));
         }
         if n_open > MAX_OPEN {
             return None;
         }
-        self.collect(row, (low, high), &found.maxima, &mut found.open);
-        let exact = found.open.iter().map(|&class| rates.value(class as usize, row[class as usize]));
-        let counts = exact.fold((above, 0), |(better, tied), other| {
+        self.collect(row, found.band, found);
+        let counts = self.exact(row, found).iter().fold((above, 0), |(better, tied), &other| {
             (better + u32::from(other > value), tied + u32::from(other == value))
         });
         Some(counts)
     }
 
     /// Finds the columns above the cut and at it.
-    #[inline(always)]
-    fn find_top(&self, rates: &Rates, row: &[f32], k: usize, found: &mut Prefiltered) -> bool {
+    fn find_top(&self, row: &[f32], k: usize, found: &mut Prefiltered) -> bool {
         let bound = lower_bound(&found.maxima, k, &mut found.ordered_maxima);
         // K columns have approximate values of at least the bound, so the K-th exact value is at
         // least the bound less one error; what reaches it is within one error more.
@@ -185,87 +165,151 @@ impl Prefilter {
         if !(bound > 0.0 && bound < f32::INFINITY) || low <= 0.0 {
             return false;
         }
-        if self.collect(row, (low, f32::INFINITY), &found.maxima, &mut found.open) > MAX_OPEN {
+        if self.collect(row, (low, f32::INFINITY), found) > MAX_OPEN {
             return false;
         }
-        found.exact.clear();
-        found.exact.extend(found.open.iter().map(|&class| rates.value(class as usize, row[class as usize])));
+        self.exact(row, found);
         let Some(cut) = kth_largest(&found.exact, k, &mut found.ordered) else { return false };
-        let columns = |keep: &dyn Fn(f64) -> bool, into: &mut Vec<u32>| {
-            into.clear();
-            let kept = found.open.iter().zip(&found.exact).filter(|(_, value)| keep(**value));
-            into.extend(kept.map(|(&class, _)| class));
-        };
-        columns(&|value| value > cut, &mut found.above);
-        columns(&|value| value == cut, &mut found.members);
+        found.above.clear();
+        found.members.clear();
+        for (&class, &value) in found.open.iter().zip(&found.exact) {
+            if value > cut {
+                found.above.push(class);
+            } else if value == cut {
+                found.members.push(class);
+            }
+        }
         true
     }
 
     /// Lists the columns whose approximate value lies between the limits and returns their number;
     /// stops once there are more than [`MAX_OPEN`].
-    #[inline(always)]
-    fn collect(&self, row: &[f32], (low, high): (f32, f32), maxima: &[Maxima<f32>], open: &mut Vec<u32>) -> usize {
-        open.clear();
-        for block in reaching(maxima, low) {
-            if open.len() > MAX_OPEN {
+    fn collect(&self, row: &[f32], (low, high): (f32, f32), found: &mut Prefiltered) -> usize {
+        found.open.clear();
+        reaching(&found.maxima, low, &mut found.blocks);
+        for &block in &found.blocks {
+            if found.open.len() > MAX_OPEN {
                 break;
             }
-            let values = self.approximate(block, block_of(row, block));
-            for (chunk, values) in values.chunks_exact(8).enumerate() {
-                let is_open = |value: f32| (value >= low) & (value <= high);
-                if values.iter().fold(false, |any, &value| any | is_open(value)) {
-                    let first = block * BLOCK + chunk * 8;
-                    let met = values.iter().enumerate().filter(|(_, value)| is_open(**value));
-                    open.extend(met.map(|(at, _)| column(first + at)));
-                }
-            }
+            gather_approximate(self, row, block, (low, high), &mut found.open);
         }
-        open.len()
+        found.open.len()
+    }
+
+    /// The exact values of the open columns.
+    fn exact<'f>(&self, row: &[f32], found: &'f mut Prefiltered) -> &'f [f64] {
+        found.exact.clear();
+        let values = found.open.iter().map(|&class| self.rates.value(class as usize, row[class as usize]));
+        found.exact.extend(values);
+        &found.exact
     }
 }
 
-/// Lanes counted side by side.
-const LANES: usize = 16;
-
-macro_rules! weigh {
-    ($(#[$documentation:meta])* $name:ident, $value:expr $(, $term:ident)*) => {
-        $(#[$documentation])*
-        // A function of its own, because compilers make no vectors of this loop inside a large one.
-        #[multiversion(targets("x86_64+avx2+fma"))]
-        fn $name(
-            row: &[f32],
-            $($term: &[f32],)*
-            (low, high): (f32, f32),
-            maxima: &mut [Maxima<f32>],
-        ) -> (u32, u32) {
-            let (mut above, mut reached) = ([0_u32; LANES], [0_u32; LANES]);
-            for (block, maximum) in (0..row.len() / BLOCK).zip(maxima) {
-                let mut largest = [f32::NEG_INFINITY; LANES];
-                for first in (block * BLOCK..(block + 1) * BLOCK).step_by(LANES) {
-                    let scores = &row[first..first + LANES];
-                    $(let $term = &$term[first..first + LANES];)*
-                    for lane in 0..LANES {
-                        let value = ($value)(scores[lane] $(, $term[lane])*);
-                        above[lane] = above[lane].wrapping_add(u32::from(value > high));
-                        reached[lane] = reached[lane].wrapping_add(u32::from(value >= low));
-                        largest[lane] = larger(largest[lane], value);
-                    }
-                }
-                *maximum = fold(&largest);
-            }
-            (above.into_iter().sum(), reached.into_iter().sum())
-        }
-    };
+#[cfg(test)]
+impl Prefilter<'_> {
+    /// Whether a row need not be transformed whole.
+    pub(crate) fn settles(&self, row: &[f32], truth: Option<u32>, masked: bool, k: usize) -> bool {
+        let mut found = [Prefiltered::default()];
+        weighing_pass(row, truth, &mut Vec::new(), std::slice::from_ref(self), &mut found);
+        let largest = f32::largest_of_non_negative(row, masked);
+        largest.is_some_and(|largest| self.rank(row, largest, k, &mut found[0]))
+    }
 }
 
-weigh!(
-    /// Weighs the whole blocks of a row of products against a band.
-    weigh_scaled, |score: f32, slope: f32| score * slope, slope
-);
-weigh!(
-    /// Weighs the whole blocks of a row of shifted products against a band.
-    weigh_shifted, |score: f32, slope: f32, offset: f32| score * slope + offset, slope, offset
-);
+impl Prefiltered {
+    #[inline(always)]
+    fn weigh<B: Copy>(&mut self, first: usize, blocks: impl Iterator<Item = B>, value: impl Fn(B, usize) -> f32) {
+        let (low, high) = self.band;
+        let (mut above, mut reached) = (self.above_band, self.reached);
+        for (block, maximum) in blocks.zip(&mut self.maxima[first..]) {
+            let mut largest = [f32::NEG_INFINITY; LANES];
+            for first in (0..BLOCK).step_by(LANES) {
+                for lane in 0..LANES {
+                    let value = value(block, first + lane);
+                    above[lane] = above[lane].wrapping_add(u32::from(value > high));
+                    reached[lane] = reached[lane].wrapping_add(u32::from(value >= low));
+                    largest[lane] = larger(largest[lane], value);
+                }
+            }
+            *maximum = fold(&largest);
+        }
+        (self.above_band, self.reached) = (above, reached);
+    }
+}
+
+/// Reads `row` once for its own scores, as [`super::blocks::block_pass`] does, and weighs what every
+/// pre-filter makes of them: memory has the next scores ready meanwhile.
+pub(super) fn weighing_pass(
+    row: &[f32],
+    truth: Option<u32>,
+    maxima: &mut Vec<Maxima<f32>>,
+    prefilters: &[Prefilter<'_>],
+    found: &mut [Prefiltered],
+) -> BlockPass<f32> {
+    if prefilters.is_empty() {
+        return f32::block_pass(row, row[truth.unwrap_or(0) as usize], maxima);
+    }
+    maxima.resize(row.len().div_ceil(BLOCK), [f32::NEG_INFINITY; FOLD]);
+    prefilters.iter().zip(&mut *found).for_each(|(prefilter, found)| prefilter.aim(row, truth, found));
+    weigh(row, row[truth.unwrap_or(0) as usize], maxima, prefilters, found)
+}
+
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn weigh(
+    row: &[f32],
+    truth: f32,
+    maxima: &mut [Maxima<f32>],
+    prefilters: &[Prefilter<'_>],
+    found: &mut [Prefiltered],
+) -> BlockPass<f32> {
+    let (blocks, rest) = row.as_chunks::<BLOCK>();
+    let mut counts = Counts::<f32, LANES>::new(row[0]);
+    let groups = blocks.chunks(GROUP).zip(maxima.chunks_mut(GROUP));
+    for (first, (blocks, maxima)) in (0..).step_by(GROUP).zip(groups) {
+        for (scores, maximum) in blocks.iter().zip(maxima) {
+            *maximum = counts.read(scores, truth);
+        }
+        for (prefilter, found) in prefilters.iter().zip(&mut *found) {
+            prefilter.weigh(first, blocks, found);
+        }
+    }
+    if !rest.is_empty() {
+        let scores = padded(rest);
+        for (prefilter, found) in prefilters.iter().zip(&mut *found) {
+            prefilter.weigh(blocks.len(), &[scores], found);
+        }
+    }
+    counts.finish(rest, truth, maxima)
+}
+
+/// Appends the columns of a block whose approximate value lies between the limits.
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn gather_approximate(
+    prefilter: &Prefilter<'_>,
+    row: &[f32],
+    block: usize,
+    (low, high): (f32, f32),
+    columns: &mut Vec<u32>,
+) {
+    let slope = &prefilter.slope[block];
+    let approximate = |scores: &[f32; BLOCK]| -> [f32; BLOCK] {
+        match &prefilter.offset {
+            None => std::array::from_fn(|at| scores[at] * slope[at]),
+            Some(offset) => std::array::from_fn(|at| scores[at] * slope[at] + offset[block][at]),
+        }
+    };
+    let scores = block_of(row, block);
+    let values = scores.try_into().map_or_else(|_| approximate(&padded(scores)), approximate);
+    gather_of(&values, column(block * BLOCK), |value| (value >= low) & (value <= high), columns);
+}
+
+/// How many scores are above zero, and how many are zero.
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn positive_and_zero(row: &[f32]) -> (u32, u32) {
+    row.iter().fold((0_u32, 0_u32), |(positive, zeros), &score| {
+        (positive.wrapping_add(u32::from(score > 0.0)), zeros.wrapping_add(u32::from(score == 0.0)))
+    })
+}
 
 /// Float32 limits between which an approximation says nothing about the side of `value`.
 #[expect(clippy::cast_possible_truncation, reason = "rounded outwards after the cast")]

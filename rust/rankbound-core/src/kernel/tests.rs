@@ -94,11 +94,7 @@ fn the_bound_is_reached_by_k_lanes() {
 /// Whether the pre-filter ranks a row.
 fn settles(transform: &Transform, row: &[f32], masked: bool, k: usize) -> bool {
     let Transform::Rates(rates) = transform else { panic!("rates") };
-    let (prefilter, mut found) = (Prefilter::new(rates, row.len()), Prefiltered::default());
-    let largest = f32::largest_of_non_negative(row, masked);
-    prefilter
-        .zip(largest)
-        .is_some_and(|(prefilter, largest)| f32::prefilter(&prefilter, rates, row, largest, Some(0), k, &mut found))
+    Prefilter::new(rates, row.len(), k).is_some_and(|prefilter| prefilter.settles(row, Some(0), masked, k))
 }
 
 #[test]

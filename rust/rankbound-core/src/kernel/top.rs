@@ -1,6 +1,8 @@
 //! The top K of one row, found from the block maxima without looking at most of the row.
 
-use super::blocks::{BLOCK, FOLD, Maxima, count_equal, larger, smaller};
+use multiversion::multiversion;
+
+use super::blocks::{BLOCK, FOLD, Maxima, larger, smaller};
 use crate::input::Score;
 
 /// The best K of a row: the columns above the cut, and the tie group at it.
@@ -38,49 +40,38 @@ impl<T: Score> TopK<T> {
 
     /// Finds the top `k` of `row`, given the maxima of its blocks. With `masked`, columns that
     /// hold [`Score::MASKED`] are not candidates.
-    #[inline(always)]
-    pub(super) fn find(&mut self, row: &[T], maxima: &[Maxima<T>], k: usize, masked: bool) {
+    pub(crate) fn find(&mut self, row: &[T], maxima: &[Maxima<T>], k: usize, masked: bool) {
         self.above.clear();
-        self.scores.clear();
         self.columns.clear();
-        self.touched.clear();
         self.tied_blocks.clear();
         self.cut = None;
         let bound = lower_bound(maxima, k, &mut self.ordered);
-        self.touched.extend(reaching(maxima, bound));
+        reaching(maxima, bound, &mut self.touched);
         for &block in &self.touched {
-            for (chunk, scores) in block_of(row, block).chunks(8).enumerate() {
-                if scores.iter().fold(false, |any, &score| any | (score > bound)) {
-                    // Every score is written and only those above the bound are kept: no branch to
-                    // mispredict.
-                    let mut kept = self.scores.len();
-                    self.scores.resize(kept + scores.len(), bound);
-                    self.columns.resize(kept + scores.len(), 0);
-                    for (at, &score) in scores.iter().enumerate() {
-                        self.scores[kept] = score;
-                        self.columns[kept] = column(block * BLOCK + chunk * 8 + at);
-                        kept += usize::from(score > bound);
-                    }
-                    self.scores.truncate(kept);
-                    self.columns.truncate(kept);
-                }
-            }
+            gather(block_of(row, block), column(block * BLOCK), |score| score > bound, &mut self.columns);
         }
+        self.scores.clear();
+        self.scores.extend(self.columns.iter().map(|&column| row[column as usize]));
         let value = kth_largest(&self.scores, k, &mut self.ordered).unwrap_or(bound);
-        let ranked = self.scores.iter().zip(&self.columns);
-        self.above.extend(ranked.filter(|(score, _)| **score > value).map(|(_, &column)| column));
+        let ranked = || self.scores.iter().zip(&self.columns);
+        self.above.extend(ranked().filter(|(score, _)| **score > value).map(|(_, &column)| column));
         if masked && value == T::MASKED {
             return;
         }
-        let mut size = 0;
-        for &block in &self.touched {
-            let tied = count_equal(block_of(row, block), value);
-            if tied > 0 {
-                self.tied_blocks.push((block, tied));
-                size += tied;
+        if value > bound {
+            for (_, &column) in ranked().filter(|(score, _)| **score == value) {
+                let block = column as usize / BLOCK;
+                match self.tied_blocks.last_mut() {
+                    Some((last, tied)) if *last == block => *tied += 1,
+                    _ => self.tied_blocks.push((block, 1)),
+                }
             }
+        } else {
+            let counts = self.touched.iter().map(|&block| (block, count_equal(block_of(row, block), value)));
+            self.tied_blocks.extend(counts.filter(|(_, tied)| *tied > 0));
         }
-        let slots = size.min(column(k - self.above.len()));
+        let size = self.tied_blocks.iter().map(|(_, tied)| tied).sum();
+        let slots = column(k - self.above.len()).min(size);
         if slots > 0 {
             self.cut = Some(Cut { value, size, slots });
         }
@@ -95,7 +86,7 @@ const WIDE: usize = 4 * FOLD;
 ///
 /// Fewer than a few times `k` lanes hold anything above the bound, whatever the ties, so the
 /// candidates stay few.
-#[inline(always)]
+#[multiversion(targets("x86_64+avx2+fma"))]
 pub(super) fn lower_bound<T: Score>(maxima: &[Maxima<T>], k: usize, scratch: &mut Vec<T>) -> T {
     if k <= WIDE / 2 && maxima.len() >= 8 {
         let mut lanes = [T::MASKED; WIDE];
@@ -106,17 +97,62 @@ pub(super) fn lower_bound<T: Score>(maxima: &[Maxima<T>], k: usize, scratch: &mu
                 lanes[lane] = larger(lanes[lane], group[lane]);
             }
         }
-        lanes.iter_mut().zip(rest).for_each(|(lane, &score)| *lane = larger(*lane, score));
+        for (lane, &score) in lanes.iter_mut().zip(rest) {
+            *lane = larger(*lane, score);
+        }
         return kth_of_lanes(&lanes, k);
     }
     kth_largest(maxima.as_flattened(), k, scratch).unwrap_or(T::MASKED)
 }
 
-/// Positions of the blocks in which some score reaches the bound.
+/// Lists the blocks in which some score reaches the bound.
+#[multiversion(targets("x86_64+avx2+fma"))]
+pub(super) fn reaching<T: Score>(maxima: &[Maxima<T>], bound: T, blocks: &mut Vec<usize>) {
+    blocks.clear();
+    for (block, maximum) in maxima.iter().enumerate() {
+        if any(maximum, |score| score >= bound) {
+            blocks.push(block);
+        }
+    }
+}
+
+/// Appends the columns of a block, counted from `first`, whose score is to be kept.
+#[multiversion(targets("x86_64+avx2+fma"))]
+pub(super) fn gather<T: Score>(block: &[T], first: u32, keep: impl Fn(T) -> bool, columns: &mut Vec<u32>) {
+    gather_of(block, first, keep, columns);
+}
+
+/// As [`gather`], for callers that are compiled for each target themselves.
 #[inline(always)]
-pub(super) fn reaching<T: Score>(maxima: &[Maxima<T>], bound: T) -> impl Iterator<Item = usize> {
-    let reaches = move |maximum: &Maxima<T>| maximum.iter().fold(false, |any, &score| any | (score >= bound));
-    maxima.iter().enumerate().filter(move |(_, maximum)| reaches(maximum)).map(|(block, _)| block)
+pub(super) fn gather_of<T: Score>(block: &[T], first: u32, keep: impl Fn(T) -> bool, columns: &mut Vec<u32>) {
+    let (chunks, rest) = block.as_chunks::<8>();
+    for (at, chunk) in (first..).step_by(8).zip(chunks) {
+        if any(chunk, &keep) {
+            // Every column is written and only those that belong are kept: no branch to mispredict.
+            let (mut found, mut kept) = ([0; 8], 0_usize);
+            for (offset, &score) in OCTET.iter().zip(chunk) {
+                found[kept & 7] = at.wrapping_add(*offset);
+                kept = kept.wrapping_add(usize::from(keep(score)));
+            }
+            columns.extend_from_slice(&found[..kept]);
+        }
+    }
+    let at = first + column(block.len() - rest.len());
+    columns.extend((at..).zip(rest).filter(|(_, score)| keep(**score)).map(|(column, _)| column));
+}
+
+const OCTET: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
+/// Whether a score of a few is to be kept.
+#[inline(always)]
+fn any<T: Copy, const N: usize>(scores: &[T; N], keep: impl Fn(T) -> bool) -> bool {
+    scores.iter().fold(false, |any, &score| any | keep(score))
+}
+
+/// How many scores equal `value`.
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn count_equal<T: Score>(scores: &[T], value: T) -> u32 {
+    scores.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(score == value)))
 }
 
 /// The scores of a block.
@@ -126,15 +162,16 @@ pub(super) fn block_of<T>(row: &[T], block: usize) -> &[T] {
 }
 
 /// The k-th largest of the values; none if there are fewer.
-#[inline(always)]
+#[multiversion(targets("x86_64+avx2+fma"))]
 pub(super) fn kth_largest<T: Score>(values: &[T], k: usize, scratch: &mut Vec<T>) -> Option<T> {
     if values.len() < k {
         return None;
     }
+    if values.len() <= WIDE / 2 {
+        return Some(kth_of_lanes(&padded::<T, { WIDE / 2 }>(values), k));
+    }
     if values.len() <= WIDE {
-        let mut lanes = [T::MASKED; WIDE];
-        lanes[..values.len()].copy_from_slice(values);
-        return Some(kth_of_lanes(&lanes, k));
+        return Some(kth_of_lanes(&padded::<T, WIDE>(values), k));
     }
     scratch.clear();
     scratch.extend_from_slice(values);
@@ -142,19 +179,27 @@ pub(super) fn kth_largest<T: Score>(values: &[T], k: usize, scratch: &mut Vec<T>
     Some(*scratch.select_nth_unstable_by(k - 1, descending).1)
 }
 
+/// Scores, followed by [`Score::MASKED`].
+#[inline(always)]
+pub(super) fn padded<T: Score, const N: usize>(scores: &[T]) -> [T; N] {
+    let mut padded = [T::MASKED; N];
+    padded[..scores.len()].copy_from_slice(scores);
+    padded
+}
+
 /// The k-th largest of a few values: the least that fewer than `k` exceed. Compares all with all,
 /// which takes fewer steps than the mispredicted branches of a selection.
 #[inline(always)]
-fn kth_of_lanes<T: Score>(lanes: &[T; WIDE], k: usize) -> T {
+fn kth_of_lanes<T: Score, const N: usize>(lanes: &[T; N], k: usize) -> T {
     let largest = lanes.iter().copied().fold(lanes[0], larger);
-    let mut kth = [largest; WIDE];
-    let mut larger_than = [0_u32; WIDE];
+    let mut kth = [largest; N];
+    let mut larger_than = [0_u32; N];
     for &other in lanes {
-        for lane in 0..WIDE {
+        for lane in 0..N {
             larger_than[lane] = larger_than[lane].wrapping_add(u32::from(other > lanes[lane]));
         }
     }
-    for lane in 0..WIDE {
+    for lane in 0..N {
         kth[lane] = if larger_than[lane] < column(k) { lanes[lane] } else { largest };
     }
     kth.iter().copied().fold(largest, smaller)

@@ -93,28 +93,41 @@ where
     Ok((whole, n_open))
 }
 
-/// Finds a list's relevant items among those listed, and items listed twice, by marks per item.
+/// Two bits per item: whether it is relevant, and whether it was listed.
+const WANTED: u64 = 1;
+const LISTED: u64 = 2;
+const PER_WORD: u32 = 32;
+
+/// Finds a list's relevant items among those listed, and items listed twice.
 struct Finder {
-    // Twice the number of the list that marked the item last; one more once it was listed there.
-    marks: Vec<u32>,
-    now: u32,
+    // Bits per item, all 0 between two lists: few enough to stay in the nearest cache.
+    marks: Vec<u64>,
+    n_items: usize,
     found: Vec<(TieGroup, f64)>,
     missing: Vec<f64>,
-    // Place and item of the relevant ones.
+    // Place and item of the relevant ones that are listed, and the items of those that are not.
     positions: Vec<(u32, u32)>,
+    absent: Vec<u32>,
+    codes: Vec<u32>,
     // Positions of the items listed for the first time, if others were left out.
     kept: Vec<usize>,
     kept_scores: Vec<f64>,
 }
 
+fn word_and_shift(item: u32) -> (usize, u32) {
+    ((item / PER_WORD) as usize, 2 * (item % PER_WORD))
+}
+
 impl Finder {
     fn new(n_items: usize) -> Self {
         Self {
-            marks: vec![0; n_items],
-            now: 0,
+            marks: vec![0; n_items.div_ceil(PER_WORD as usize)],
+            n_items,
             found: Vec::new(),
             missing: Vec::new(),
             positions: Vec::new(),
+            absent: Vec::new(),
+            codes: Vec::new(),
             kept: Vec::new(),
             kept_scores: Vec::new(),
         }
@@ -141,11 +154,7 @@ impl Finder {
             let place = TieGroup { better: position, tied: 1, relevant: 1 };
             self.found.push((place, grade(item)));
         }
-        if self.positions.len() < relevant.len() {
-            let listed = self.now + 1;
-            let missing = relevant.iter().filter(|&&item| self.marks[item as usize] != listed);
-            self.missing.extend(missing.map(|&item| grade(item)));
-        }
+        self.missing.extend(self.absent.iter().map(|&item| grade(item)));
         let Some(scores) = scores else {
             profiles.push(&mut self.found, &self.missing);
             return Ok(false);
@@ -175,8 +184,8 @@ impl Finder {
         Ok(open)
     }
 
-    /// Fills `positions` with the places of the relevant items, rising, and with `keep_first` also
-    /// `kept`.
+    /// Fills `positions` with the places of the relevant items, rising, `absent` with those that are
+    /// not listed, and with `keep_first` also `kept`.
     fn find<I: Copy + Into<i64>>(
         &mut self,
         list: usize,
@@ -184,36 +193,48 @@ impl Finder {
         relevant: &[u32],
         keep_first: bool,
     ) -> Result<()> {
-        self.now = self.now.checked_add(2).unwrap_or_else(|| {
-            self.marks.fill(0);
-            2
-        });
-        let (wanted, listed) = (self.now, self.now + 1);
-        relevant.iter().for_each(|&item| self.marks[item as usize] = wanted);
+        self.codes.clear();
+        self.codes.extend(items.iter().map(|&item| u32::try_from(item.into()).unwrap_or(u32::MAX)));
+        let n_items = self.n_items;
+        if self.codes.iter().fold(0, |largest, &code| code.max(largest)) as usize >= n_items && !items.is_empty() {
+            let position = self.codes.iter().position(|&code| code as usize >= n_items).unwrap_or(0);
+            return Err(Error::UnknownItem { list, position, item: items[position].into(), n_items });
+        }
         self.positions.clear();
+        self.absent.clear();
         self.kept.clear();
-        for (position, &item) in items.iter().enumerate() {
-            let item: i64 = item.into();
-            let known = u32::try_from(item).ok();
-            let Some((code, mark)) = known.and_then(|code| Some((code, self.marks.get_mut(code as usize)?))) else {
-                return Err(Error::UnknownItem { list, position, item, n_items: self.marks.len() });
-            };
-            if *mark >= wanted {
-                if *mark == listed {
-                    if keep_first {
-                        continue;
-                    }
-                    let first = items.iter().position(|&other| other.into() == item).unwrap_or(0);
-                    return Err(Error::DuplicateItem { list, item, first, second: position });
+        let (codes, marks) = (&self.codes[..], &mut self.marks[..]);
+        for &item in relevant {
+            let (word, shift) = word_and_shift(item);
+            marks[word] |= WANTED << shift;
+        }
+        for (position, &item) in codes.iter().enumerate() {
+            let (word, shift) = word_and_shift(item);
+            let before = marks[word];
+            marks[word] = before | LISTED << shift;
+            let mark = before >> shift & (WANTED | LISTED);
+            if mark & LISTED != 0 {
+                if keep_first {
+                    continue;
                 }
-                let place = if keep_first { self.kept.len() } else { position };
-                self.positions.push((column(place), code));
+                let first = codes.iter().position(|&other| other == item).unwrap_or(0);
+                return Err(Error::DuplicateItem { list, item: item.into(), first, second: position });
             }
-            *mark = listed;
+            if mark != 0 {
+                let place = if keep_first { self.kept.len() } else { position };
+                self.positions.push((column(place), item));
+            }
             if keep_first {
                 self.kept.push(position);
             }
         }
+        for &item in relevant {
+            let (word, shift) = word_and_shift(item);
+            if marks[word] >> shift & LISTED == 0 {
+                self.absent.push(item);
+            }
+        }
+        codes.iter().chain(relevant).for_each(|&item| marks[word_and_shift(item).0] = 0);
         Ok(())
     }
 

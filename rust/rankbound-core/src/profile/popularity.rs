@@ -95,7 +95,7 @@ impl FixedRow {
         }
         let (mut maxima, mut top) = (Vec::new(), TopK::default());
         f64::block_pass(scores, scores[0], &mut maxima);
-        f64::find_top(&mut top, scores, &maxima, k, false);
+        top.find(scores, &maxima, k, false);
         let mut row = Self { scores: scores.to_vec(), order, placements, top, listed: None };
         let mut listed = Listed::default();
         let slots = row.list(&[], k, &mut listed);

@@ -2,11 +2,11 @@
 
 use super::popularity::{Listed, Popularity};
 use super::{Block, Placement};
-use crate::adjust::{Rates, Transform};
+use crate::adjust::Transform;
 use crate::aggregate::CatalogueSums;
 use crate::error::Result;
 use crate::input::{Row, check_finite};
-use crate::kernel::{Kernel, Maxima, Prefilter, Prefiltered, TopK};
+use crate::kernel::{BlockPass, Kernel, Maxima, Prefilter, Prefiltered, TopK};
 
 /// What orders the candidates of a list.
 #[derive(Debug)]
@@ -17,25 +17,43 @@ pub enum Ranker {
     Popularity(Popularity),
 }
 
-/// A ranker made ready for a matrix of one type.
+/// Rankers made ready for a matrix of one type.
+pub(super) struct Prepared<'a> {
+    pub(super) rankers: Vec<Ready<'a>>,
+    prefilters: Vec<Prefilter<'a>>,
+}
+
+/// A ranker made ready.
 pub(super) enum Ready<'a> {
     Unchanged,
-    Filtered { transform: &'a Transform, rates: &'a Rates, prefilter: Prefilter },
+    /// With the position of its pre-filter.
+    Filtered(&'a Transform, usize),
     Transformed(&'a Transform),
     Popularity(&'a Popularity),
 }
 
-impl<'a> Ready<'a> {
-    pub(super) fn new(ranker: &'a Ranker, n_classes: usize) -> Self {
-        match ranker {
-            Ranker::Model(Transform::Identity) => Self::Unchanged,
-            Ranker::Model(transform @ Transform::Rates(rates)) => match Prefilter::new(rates, n_classes) {
-                Some(prefilter) => Self::Filtered { transform, rates, prefilter },
-                None => Self::Transformed(transform),
+impl<'a> Prepared<'a> {
+    /// Rankers of the top `k` among `n_classes`.
+    pub(super) fn new<T: Kernel>(rankers: &'a [Ranker], n_classes: usize, k: usize) -> Self {
+        let mut prefilters = Vec::new();
+        let ready = |ranker: &'a Ranker| match ranker {
+            Ranker::Model(Transform::Identity) => Ready::Unchanged,
+            Ranker::Model(transform @ Transform::Rates(rates)) => match T::prefilter(rates, n_classes, k) {
+                Some(prefilter) => {
+                    prefilters.push(prefilter);
+                    Ready::Filtered(transform, prefilters.len() - 1)
+                }
+                None => Ready::Transformed(transform),
             },
-            Ranker::Model(transform) => Self::Transformed(transform),
-            Ranker::Popularity(popularity) => Self::Popularity(popularity),
-        }
+            Ranker::Model(transform) => Ready::Transformed(transform),
+            Ranker::Popularity(popularity) => Ready::Popularity(popularity),
+        };
+        Self { rankers: rankers.iter().map(ready).collect(), prefilters }
+    }
+
+    /// Whether a ranker reads the scores as they are.
+    fn passes(&self) -> bool {
+        self.rankers.iter().any(|ready| matches!(ready, Ready::Unchanged | Ready::Filtered(..)))
     }
 }
 
@@ -79,10 +97,10 @@ pub(super) struct Desk<T> {
     native: Ranking<T>,
     double: Ranking<f64>,
     scores: Vec<f64>,
-    found: Prefiltered,
+    found: Vec<Prefiltered>,
     listed: Listed,
-    // The list whose largest score is known, with the score if none is negative.
-    largest: Option<(usize, Option<T>)>,
+    // The largest score of the row, if all are finite and none is negative.
+    largest: Option<T>,
 }
 
 impl<T: Kernel> Desk<T> {
@@ -91,16 +109,32 @@ impl<T: Kernel> Desk<T> {
             native: Ranking::default(),
             double: Ranking::default(),
             scores: vec![0.0; n_classes],
-            found: Prefiltered::default(),
+            found: Vec::new(),
             listed: Listed::default(),
             largest: None,
         }
     }
 
-    /// Places the truth of a list and adds the top `k` to the sums.
+    /// Reads a row once for all rankers.
+    pub(super) fn read(&mut self, prepared: &Prepared<'_>, row: &Row<'_, T>, list: &List) {
+        if !prepared.passes() {
+            return;
+        }
+        let Prepared { prefilters, .. } = prepared;
+        self.found.resize_with(prefilters.len(), Prefiltered::default);
+        let pass = T::weighing_pass(row.scores, list.truth, &mut self.native.maxima, prefilters, &mut self.found);
+        self.native.pass = pass;
+        self.largest = match row.masked.is_empty() && pass.sum.is_finite() {
+            true => (pass.least >= T::default()).then_some(pass.largest),
+            false if prefilters.is_empty() => None,
+            false => T::largest_of_non_negative(row.scores, !row.masked.is_empty()),
+        };
+    }
+
+    /// Places the truth of the list that was read last and adds its top `k` to the sums.
     pub(super) fn rank(
         &mut self,
-        ready: &Ready<'_>,
+        (prepared, ready): (&Prepared<'_>, &Ready<'_>),
         row: &Row<'_, T>,
         list: &List,
         k: usize,
@@ -117,11 +151,12 @@ impl<T: Kernel> Desk<T> {
                 }
                 return Ok(list.truth.map_or(Placement::MISS, |truth| fixed.placement(truth, row.masked)));
             }
-            Ready::Filtered { transform, rates, prefilter } => {
-                if let Some(largest) = self.largest_of_non_negative(row, list)
-                    && T::prefilter(prefilter, rates, row.scores, largest, list.truth, k, &mut self.found)
+            Ready::Filtered(transform, at) => {
+                let (prefilter, found) = (&prepared.prefilters[*at], &mut self.found[*at]);
+                if let Some(largest) = self.largest
+                    && T::rank_weighed(prefilter, row.scores, largest, k, found)
                 {
-                    return Ok(self.found.add_to(list, k, sums));
+                    return Ok(found.add_to(list, k, sums));
                 }
                 transform
             }
@@ -133,27 +168,8 @@ impl<T: Kernel> Desk<T> {
             }
             return Err(refusal);
         }
+        self.double.read(&self.scores, list);
         self.double.rank(&self.scores, masked, list, k, sums)
-    }
-}
-
-impl<T: Kernel> Desk<T> {
-    /// The largest score of a list whose scores are finite and not negative; looked for once.
-    fn largest_of_non_negative(&mut self, row: &Row<'_, T>, list: &List) -> Option<T> {
-        match (self.largest, self.native.last) {
-            (Some((index, largest)), _) if index == list.index => largest,
-            // The pass over the unchanged scores has seen it all.
-            (_, Some((index, least))) if index == list.index => {
-                let maxima = self.native.maxima.as_flattened().iter();
-                let largest = maxima.fold(least, |a, &b| if b > a { b } else { a });
-                (least >= T::default()).then_some(largest)
-            }
-            _ => {
-                let largest = T::largest_of_non_negative(row.scores, !row.masked.is_empty());
-                self.largest = Some((list.index, largest));
-                largest
-            }
-        }
     }
 }
 
@@ -172,25 +188,27 @@ impl Prefiltered {
 /// Buffers to rank one row by its own scores.
 #[derive(Default)]
 struct Ranking<T> {
-    /// The list ranked last, if none of its columns is masked and no sum overflowed; its least score.
-    last: Option<(usize, T)>,
+    pass: BlockPass<T>,
     maxima: Vec<Maxima<T>>,
     top: TopK<T>,
 }
 
 impl<T: Kernel> Ranking<T> {
+    fn read(&mut self, scores: &[T], list: &List) {
+        self.pass = T::block_pass(scores, scores[list.truth.unwrap_or(0) as usize], &mut self.maxima);
+    }
+
+    /// Ranks the row that was read last.
     fn rank(&mut self, scores: &[T], masked: bool, list: &List, k: usize, sums: &mut Sums) -> Result<Placement> {
-        let truth = scores[list.truth.unwrap_or(0) as usize];
-        let pass = T::block_pass(scores, truth, &mut self.maxima);
-        self.last = (!masked && pass.sum.is_finite()).then_some((list.index, pass.least));
-        if !masked && !pass.sum.is_finite() {
+        let BlockPass { better, tied, sum, .. } = self.pass;
+        if !masked && !sum.is_finite() {
             check_finite(scores, list.row)?;
         }
         if list.exposed {
-            T::find_top(&mut self.top, scores, &self.maxima, k, masked);
+            self.top.find(scores, &self.maxima, k, masked);
             sums.catalogue.add_top(scores, &self.top);
             sums.n_tied_at_cut += u64::from(self.top.is_split());
         }
-        Ok(list.truth.map_or(Placement::MISS, |_| Placement { better: pass.better, tied: pass.tied }))
+        Ok(list.truth.map_or(Placement::MISS, |_| Placement { better, tied }))
     }
 }

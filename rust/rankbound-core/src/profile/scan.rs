@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView2;
 
-use super::ranker::{Desk, List, Ready, Sums};
+use super::ranker::{Desk, List, Prepared, Sums};
 use super::{Placement, Ranker};
 use crate::aggregate::CatalogueSums;
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ where
     check_sizes(matrix.nrows(), n_classes, grading, rankers, options)?;
     let k = options.k.min(n_classes);
     let (n_lists, n_rankers) = (grading.rows.len(), rankers.len());
-    let ready: Vec<_> = rankers.iter().map(|ranker| Ready::new(ranker, n_classes)).collect();
+    let prepared = Prepared::new::<E::Native>(rankers, n_classes, k);
     let mut placements = vec![Placement::MISS; n_lists * n_rankers];
     let mut n_candidates = vec![0; n_lists];
     let per_task = lists_per_task(n_classes);
@@ -98,7 +98,7 @@ where
                 let place = (position, index, grading.rows[index]);
                 let row = worker.reader.row(matrix, place, &options.masks)?;
                 *n_candidates = column(n_classes - row.masked.len());
-                worker.tally.grade(&row, index, grading, &ready, k, placements)?;
+                worker.tally.grade(&row, index, grading, &prepared, k, placements)?;
             }
             Ok(())
         },
@@ -195,7 +195,7 @@ impl<T: Kernel> Tally<T> {
         row: &Row<'_, T>,
         index: usize,
         grading: &Grading<'_>,
-        rankers: &[Ready<'_>],
+        prepared: &Prepared<'_>,
         k: usize,
         placements: &mut [Placement],
     ) -> Result<()> {
@@ -207,8 +207,9 @@ impl<T: Kernel> Tally<T> {
             self.uniform.add_uniform(row.masked, k);
         }
         let list = List { index, row: grading.rows[index], truth, exposed };
-        for ((ranker, sums), placement) in rankers.iter().zip(&mut self.sums).zip(placements) {
-            *placement = self.desk.rank(ranker, row, &list, k, sums)?;
+        self.desk.read(prepared, row, &list);
+        for ((ready, sums), placement) in prepared.rankers.iter().zip(&mut self.sums).zip(placements) {
+            *placement = self.desk.rank((prepared, ready), row, &list, k, sums)?;
         }
         Ok(())
     }

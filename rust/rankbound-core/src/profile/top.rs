@@ -52,7 +52,7 @@ where
                 if row.masked.is_empty() && !pass.sum.is_finite() {
                     check_finite(row.scores, index)?;
                 }
-                E::Native::find_top(top, row.scores, maxima, k, !row.masked.is_empty());
+                top.find(row.scores, maxima, k, !row.masked.is_empty());
                 *count = column(list(top, row.scores, columns));
             }
             Ok(())

@@ -18,7 +18,8 @@ pub fn percentile_limits(replicates: &[f64], confidence_level: f64) -> (f64, f64
     (quantile(&sorted, alpha), quantile(&sorted, 1.0 - alpha))
 }
 
-fn quantile(sorted: &[f64], p: f64) -> f64 {
+/// The type 7 quantile of sorted values, of which there is at least one, as scipy computes it.
+pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let place = p * sorted.len() as f64 + (1.0 - p);
     // Rounding can bring a single replicate's place to just below 1.
     let weight = if place < 1.0 { 0.0 } else { place % 1.0 };

@@ -23,6 +23,12 @@ const TASK: usize = ROW << 12;
 /// Words of a lane that are mapped together, while they are in the first-level cache.
 const WORDS: usize = 64;
 
+/// numpy's PCG64 for `SeedSequence(seed).generate_state(4, uint64)`.
+pub(super) fn pcg64(seed_words: [u64; 4]) -> Pcg64 {
+    let [state_high, state_low, stream_high, stream_low] = seed_words.map(u128::from);
+    Pcg64::new(state_high << 64 | state_low, stream_high << 64 | stream_low)
+}
+
 /// The indices of `default_rng(seed).integers(0, bound, ...)`, in order.
 pub(super) struct IndexStream {
     /// Stands before the first word that is not used yet.
@@ -37,10 +43,9 @@ impl IndexStream {
     /// The stream for numpy's `SeedSequence(seed).generate_state(4, uint64)` and a `bound` of at
     /// least 2 (for 1, numpy draws nothing).
     pub(super) fn new(seed_words: [u64; 4], bound: u32) -> Self {
-        let [state_high, state_low, stream_high, stream_low] = seed_words.map(u128::from);
         Self {
-            rng: Pcg64::new(state_high << 64 | state_low, stream_high << 64 | stream_low),
-            range: Range { bound: u64::from(bound), threshold: bound.wrapping_neg() % bound },
+            rng: pcg64(seed_words),
+            range: Range { bound, threshold: bound.wrapping_neg() % bound },
             draws: Draws::default(),
             spare: Vec::new(),
         }
@@ -86,7 +91,7 @@ impl IndexStream {
 /// Lemire's map of 32 random bits to `0..bound`.
 #[derive(Clone, Copy)]
 struct Range {
-    bound: u64,
+    bound: u32,
     /// `2^32 mod bound`, the number of halves too many: a product is refused if its low half is less.
     threshold: u32,
 }
@@ -120,18 +125,19 @@ fn draw_lanes(range: Range, start: &Pcg64, out: &mut [u32]) -> [usize; LANES] {
 }
 
 impl Range {
-    /// Maps both halves of every word, writes the accepted indices to the front of `out` and
+    /// Maps both halves of up to [`WORDS`] words, writes the accepted indices to the front of `out` and
     /// returns their number.
     #[expect(clippy::inline_always, reason = "to be compiled for the instructions of its caller")]
     #[inline(always)]
     fn map(self, words: &[u64], out: &mut [u32]) -> usize {
-        let mut least = u32::MAX;
-        for (&word, pair) in words.iter().zip(out.as_chunks_mut::<2>().0) {
+        let mut lows = [u32::MAX; 2 * WORDS];
+        let pairs = out.as_chunks_mut::<2>().0.iter_mut().zip(lows.as_chunks_mut::<2>().0);
+        for (&word, (pair, lows)) in words.iter().zip(pairs) {
             let products = self.products(word);
             *pair = products.map(high);
-            least = products.map(low).into_iter().fold(least, u32::min);
+            *lows = products.map(low);
         }
-        if least >= self.threshold {
+        if lows.into_iter().fold(u32::MAX, u32::min) >= self.threshold {
             return 2 * words.len();
         }
         // Refusals are rare unless the bound is huge: only then are the words mapped again.
@@ -144,7 +150,7 @@ impl Range {
     }
 
     fn products(self, word: u64) -> [u64; 2] {
-        [low(word), high(word)].map(|half| u64::from(half).wrapping_mul(self.bound))
+        [low(word), high(word)].map(|half| u64::from(half) * u64::from(self.bound))
     }
 }
 

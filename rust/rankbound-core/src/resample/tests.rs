@@ -6,7 +6,7 @@ use super::Bootstrap;
 use crate::{Error, Par, Result};
 
 /// `SeedSequence(0).generate_state(4, uint64)`.
-const SEED_0: [u64; 4] =
+pub(super) const SEED_0: [u64; 4] =
     [15_793_235_383_387_715_774, 12_390_638_538_380_655_177, 2_361_836_109_651_742_017, 3_188_717_715_514_472_916];
 
 /// Made-up values that Python repeats: `((index * 7919 + series * 31) % modulus) / 10007`.

@@ -6,14 +6,14 @@ use crate::profile::TieProfile;
 
 /// The sum of the precisions at the relevant items of the top k, divided by their number.
 pub(super) struct AveragePrecision {
-    k: usize,
+    k: u32,
     capped: bool,
     reciprocal_ranks: RankWeights,
 }
 
 impl AveragePrecision {
-    pub(super) fn new(k: usize, capped: bool, depth: usize) -> Self {
-        Self { k, capped, reciprocal_ranks: RankWeights::reciprocal_rank(k, depth) }
+    pub(super) fn new(k: u32, capped: bool, depth: usize) -> Self {
+        Self { k, capped, reciprocal_ranks: RankWeights::reciprocal_rank(k as usize, depth) }
     }
 }
 
@@ -39,11 +39,11 @@ impl ListValue for AveragePrecision {
             }
             before += relevant;
         }
-        let relevant = list.n_relevant as usize;
-        sum / if self.capped { relevant.min(self.k) } else { relevant } as f64
+        let relevant = list.n_relevant;
+        sum / f64::from(if self.capped { relevant.min(self.k) } else { relevant })
     }
 
-    fn cut_off(&self, _n_relevant: u32) -> usize {
+    fn cut_off(&self, _n_relevant: u32) -> u32 {
         self.k
     }
 }

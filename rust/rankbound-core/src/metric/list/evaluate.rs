@@ -1,6 +1,6 @@
 //! Every metric of every list, and what they add up to.
 
-use super::{ListMetric, ListValue};
+use super::{ListMetric, ListValue, slots};
 use crate::aggregate::ListSums;
 use crate::error::{Error, Result};
 use crate::par::Par;
@@ -38,11 +38,19 @@ pub fn evaluate(par: &mut Par<'_>, profiles: &Profiles, metrics: &[ListMetric]) 
         |worker, (first, last, mut outputs)| {
             for list in first..last {
                 let profile = profiles.list(list);
+                let has_ties = profile.has_ties();
                 for ((metric, sums), output) in prepared.iter().zip(&mut worker.sums).zip(&mut outputs) {
                     output[list - first] = if profile.n_relevant == 0 {
                         f64::NAN
                     } else {
-                        add(metric.as_ref(), list, profile, sums, &mut worker.broken)?
+                        let value = metric.expected(profile);
+                        let added = if has_ties {
+                            add_tied(metric.as_ref(), value, profile, sums, &mut worker.broken)
+                        } else {
+                            sums.add(value)
+                        };
+                        added.ok_or(Error::AccumulatorRange { name: "a metric", position: list, value })?;
+                        value
                     };
                 }
             }
@@ -61,28 +69,21 @@ struct Worker {
     broken: BrokenTies,
 }
 
-/// Adds one list to the sums of a metric and returns its value.
-fn add(
+/// Adds a list with ties to the sums of a metric; none if its value is too large.
+fn add_tied(
     metric: &dyn ListValue,
-    list: usize,
+    value: f64,
     profile: TieProfile<'_>,
     sums: &mut ListSums,
     broken: &mut BrokenTies,
-) -> Result<f64> {
-    let value = metric.expected(profile);
-    if profile.has_ties() {
-        let cut = metric.cut_off(profile.n_relevant);
-        let crosses = profile.groups.iter().any(|group| {
-            let (better, tied) = (group.better as usize, group.tied as usize);
-            better < cut && cut < better + tied
-        });
-        // Rounding must not put the mean of the orders outside them.
-        let best = metric.expected(broken.of(profile, true)).max(value);
-        let worst = metric.expected(broken.of(profile, false)).min(value);
-        sums.add_tied(value, best, worst, metric.variance(profile), crosses)
-    } else {
-        sums.add(value)
-    }
-    .ok_or(Error::AccumulatorRange { name: "a metric", position: list, value })?;
-    Ok(value)
+) -> Option<()> {
+    let cut = metric.cut_off(profile.n_relevant);
+    let crosses = profile.groups.iter().any(|group| {
+        let slots = slots(group.better, group.tied, cut);
+        slots > 0 && slots < group.tied
+    });
+    // Rounding must not put the mean of the orders outside them.
+    let best = metric.expected(broken.of(profile, true)).max(value);
+    let worst = metric.expected(broken.of(profile, false)).min(value);
+    sums.add_tied(value, best, worst, metric.variance(profile), crosses)
 }

@@ -5,7 +5,7 @@ use crate::profile::TieProfile;
 
 /// ERR: an item of grade g satisfies with probability `(2^g - 1) / 2^max` (Chapelle et al. 2009).
 pub(super) struct ExpectedReciprocalRank {
-    pub(super) k: usize,
+    pub(super) k: u32,
     pub(super) max_grade: f64,
 }
 
@@ -72,7 +72,7 @@ impl ListValue for ExpectedReciprocalRank {
         value
     }
 
-    fn cut_off(&self, _n_relevant: u32) -> usize {
+    fn cut_off(&self, _n_relevant: u32) -> u32 {
         self.k
     }
 }

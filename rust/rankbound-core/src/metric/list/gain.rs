@@ -38,7 +38,7 @@ pub enum Discount {
 
 /// A sum of gains over ranks, as it is or divided by its ideal.
 pub(super) struct DiscountedGain {
-    k: usize,
+    k: u32,
     gain: Gain,
     weights: RankWeights,
     // Running sums of the weights, if the sum is to be divided by its ideal.
@@ -46,17 +46,17 @@ pub(super) struct DiscountedGain {
 }
 
 impl DiscountedGain {
-    pub(super) fn new(gain: Gain, discount: Discount, k: usize, depth: usize, normalised: bool) -> Self {
+    pub(super) fn new(gain: Gain, discount: Discount, k: u32, depth: usize, normalised: bool) -> Self {
         let weights = match discount {
-            Discount::Log2 => RankWeights::ndcg(k, depth),
-            Discount::Jk2002 => RankWeights::dcg_of_2002(k, depth),
+            Discount::Log2 => RankWeights::ndcg(k as usize, depth),
+            Discount::Jk2002 => RankWeights::dcg_of_2002(k as usize, depth),
         };
         let ideal = normalised.then(|| weights.running_sums());
         Self { k, gain, weights, ideal }
     }
 
-    pub(super) fn rank_biased(gain: Gain, patience: f64, k: usize, depth: usize) -> Self {
-        Self { k, gain, weights: RankWeights::geometric(patience, k, depth), ideal: None }
+    pub(super) fn rank_biased(gain: Gain, patience: f64, k: u32, depth: usize) -> Self {
+        Self { k, gain, weights: RankWeights::geometric(patience, k as usize, depth), ideal: None }
     }
 
     fn is_binary(&self, list: TieProfile<'_>) -> bool {
@@ -80,7 +80,7 @@ impl ListValue for DiscountedGain {
     fn expected(&self, list: TieProfile<'_>) -> f64 {
         let mut sum = 0.0;
         if self.is_binary(list) {
-            for group in list.groups.iter().take_while(|group| (group.better as usize) < self.k) {
+            for group in list.groups.iter().take_while(|group| group.better < self.k) {
                 let (better, tied) = (group.better as usize, group.tied as usize);
                 if group.tied == group.relevant {
                     // In the order of the ideal, so that a perfect list is worth exactly 1.
@@ -90,7 +90,7 @@ impl ListValue for DiscountedGain {
                 }
             }
         } else {
-            for (group, grades) in list.graded_groups().take_while(|(group, _)| (group.better as usize) < self.k) {
+            for (group, grades) in list.graded_groups().take_while(|(group, _)| group.better < self.k) {
                 let (better, tied) = (group.better as usize, group.tied as usize);
                 let alike = grades.len() == tied && grades.iter().all(|&grade| grade == grades[0]);
                 if alike {
@@ -129,7 +129,7 @@ impl ListValue for DiscountedGain {
         Some(of_groups.sum::<f64>() / (divisor * divisor))
     }
 
-    fn cut_off(&self, _n_relevant: u32) -> usize {
+    fn cut_off(&self, _n_relevant: u32) -> u32 {
         self.k
     }
 }

@@ -20,13 +20,13 @@ pub enum HitDenominator {
 
 /// Hits in the top k, divided.
 pub(super) struct Hits {
-    pub(super) k: usize,
+    pub(super) k: u32,
     pub(super) denominator: HitDenominator,
 }
 
 impl Hits {
     fn divisor(&self, n_relevant: u32) -> f64 {
-        let (k, relevant) = (self.k as f64, f64::from(n_relevant));
+        let (k, relevant) = (f64::from(self.k), f64::from(n_relevant));
         match self.denominator {
             HitDenominator::CutOff => k,
             HitDenominator::Relevant | HitDenominator::RelevantAndCutOff => relevant,
@@ -39,7 +39,7 @@ impl Hits {
 impl ListValue for Hits {
     fn expected(&self, list: TieProfile<'_>) -> f64 {
         let k = self.cut_off(list.n_relevant);
-        let hits = list.groups.iter().take_while(|group| (group.better as usize) < k).fold(0.0, |hits, group| {
+        let hits = list.groups.iter().take_while(|group| group.better < k).fold(0.0, |hits, group| {
             let slots = slots(group.better, group.tied, k);
             hits + if slots == group.tied {
                 f64::from(group.relevant)
@@ -64,14 +64,14 @@ impl ListValue for Hits {
         Some(of_groups.sum::<f64>() / self.divisor(list.n_relevant).powi(2))
     }
 
-    fn cut_off(&self, n_relevant: u32) -> usize {
-        if self.denominator == HitDenominator::RelevantAndCutOff { n_relevant as usize } else { self.k }
+    fn cut_off(&self, n_relevant: u32) -> u32 {
+        if self.denominator == HitDenominator::RelevantAndCutOff { n_relevant } else { self.k }
     }
 }
 
 /// Whether a relevant item is in the top k: the complement of a hypergeometric zero.
 pub(super) struct HitRate {
-    pub(super) k: usize,
+    pub(super) k: u32,
 }
 
 impl ListValue for HitRate {
@@ -86,8 +86,13 @@ impl ListValue for HitRate {
         }
         // The first group stands at the cut: all later ones lie below it.
         let (few, many) = (first.relevant.min(slots), first.relevant.max(slots));
-        let misses = (0..few).map(|i| libm::log1p(-f64::from(many) / f64::from(first.tied - i)));
-        -libm::expm1(misses.sum())
+        let drawn = (0..few).map(|i| f64::from(many) / f64::from(first.tied - i));
+        if few == 1 {
+            return drawn.sum();
+        }
+        // The form that keeps its digits: near 1 the product itself, near 0 the sum of logarithms.
+        let missed: f64 = drawn.clone().map(|share| 1.0 - share).product();
+        if missed <= 0.5 { 1.0 - missed } else { -libm::expm1(drawn.map(|share| libm::log1p(-share)).sum()) }
     }
 
     fn variance(&self, list: TieProfile<'_>) -> Option<f64> {
@@ -95,7 +100,7 @@ impl ListValue for HitRate {
         Some(probability * (1.0 - probability))
     }
 
-    fn cut_off(&self, _n_relevant: u32) -> usize {
+    fn cut_off(&self, _n_relevant: u32) -> u32 {
         self.k
     }
 }

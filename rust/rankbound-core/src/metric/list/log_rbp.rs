@@ -5,13 +5,13 @@ use crate::profile::TieProfile;
 
 /// `ln E[RBP]`; minus infinity if no relevant item is in the top k.
 pub(super) struct LogRbp {
-    k: usize,
+    k: u32,
     log_patience: f64,
     log_rest: f64,
 }
 
 impl LogRbp {
-    pub(super) fn new(k: usize, patience: f64) -> Self {
+    pub(super) fn new(k: u32, patience: f64) -> Self {
         Self { k, log_patience: libm::log(patience), log_rest: libm::log1p(-patience) }
     }
 }
@@ -33,8 +33,7 @@ impl ListValue for LogRbp {
             let share = libm::log(f64::from(group.relevant)) - libm::log(f64::from(group.tied));
             share + places + log_1_minus_exp(f64::from(slots) * self.log_patience)
         };
-        let logs: Vec<f64> =
-            list.groups.iter().take_while(|group| (group.better as usize) < self.k).map(of_group).collect();
+        let logs: Vec<f64> = list.groups.iter().take_while(|group| group.better < self.k).map(of_group).collect();
         let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match logs.len() {
             0 | 1 => largest,
@@ -42,7 +41,7 @@ impl ListValue for LogRbp {
         }
     }
 
-    fn cut_off(&self, _n_relevant: u32) -> usize {
+    fn cut_off(&self, _n_relevant: u32) -> u32 {
         self.k
     }
 }

@@ -93,7 +93,7 @@ pub enum ListMetric {
 }
 
 impl ListMetric {
-    fn k(self) -> usize {
+    fn k(self) -> Option<usize> {
         match self {
             Self::HitRate { k }
             | Self::Hits { k, .. }
@@ -102,14 +102,15 @@ impl ListMetric {
             | Self::Dcg { k, .. }
             | Self::Rbp { k, .. }
             | Self::LogRbp { k, .. }
-            | Self::Err { k, .. } => k.unwrap_or(usize::MAX),
-            Self::RPrecision => usize::MAX,
+            | Self::Err { k, .. } => k,
+            Self::RPrecision => None,
         }
     }
 
     /// The metric with its tables; `depth` bounds the ranks that occur.
     fn prepare(self, depth: usize) -> Box<dyn ListValue> {
-        let k = self.k();
+        // Lists have fewer than 2^32 places.
+        let k = self.k().and_then(|k| u32::try_from(k).ok()).unwrap_or(u32::MAX);
         match self {
             Self::HitRate { .. } => Box::new(HitRate { k }),
             Self::Hits { denominator, .. } => Box::new(Hits { k, denominator }),
@@ -137,11 +138,10 @@ trait ListValue: Sync {
     }
 
     /// The last place that counts in a list of `n_relevant` relevant items.
-    fn cut_off(&self, n_relevant: u32) -> usize;
+    fn cut_off(&self, n_relevant: u32) -> u32;
 }
 
 /// Places of the top `k` that fall to a group (`s`).
-fn slots(better: u32, tied: u32, k: usize) -> u32 {
-    let left = k.saturating_sub(better as usize);
-    u32::try_from(left).map_or(tied, |left| left.min(tied))
+fn slots(better: u32, tied: u32, k: u32) -> u32 {
+    k.saturating_sub(better).min(tied)
 }

@@ -5,7 +5,7 @@ use crate::profile::TieProfile;
 
 /// Reciprocal rank, 0 beyond the cut-off (Voorhees 1999).
 pub(super) struct ReciprocalRank {
-    pub(super) k: usize,
+    pub(super) k: u32,
 }
 
 impl ReciprocalRank {
@@ -15,7 +15,7 @@ impl ReciprocalRank {
         let Some(first) = list.groups.first() else { return 0.0 };
         let [better, tied, relevant] = [first.better, first.tied, first.relevant].map(f64::from);
         let places = (first.tied - first.relevant + 1) as usize;
-        let places = places.min(self.k.saturating_sub(first.better as usize));
+        let places = places.min(self.k.saturating_sub(first.better) as usize);
         let mut probability = relevant / tied;
         let mut sum = 0.0;
         for place in 1..=places {
@@ -37,7 +37,7 @@ impl ListValue for ReciprocalRank {
         Some((self.expectation(list, |rank| 1.0 / (rank * rank)) - mean * mean).max(0.0))
     }
 
-    fn cut_off(&self, _n_relevant: u32) -> usize {
+    fn cut_off(&self, _n_relevant: u32) -> u32 {
         self.k
     }
 }

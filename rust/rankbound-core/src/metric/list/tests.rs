@@ -26,7 +26,8 @@ const ALL: [fn(Option<usize>) -> ListMetric; 15] = [
 
 /// The definition, for grades in ranked order; `others` are grades of items that are not ranked.
 fn define(metric: ListMetric, ranked: &[f64], others: &[f64]) -> f64 {
-    let k = metric.k().min(ranked.len());
+    let cut_off = metric.k().unwrap_or(usize::MAX);
+    let k = cut_off.min(ranked.len());
     let every: Vec<f64> = ranked.iter().chain(others).copied().filter(|&grade| grade > 0.0).collect();
     let relevant = every.len() as f64;
     let hit = |place: usize| f64::from(ranked[place] > 0.0);
@@ -37,7 +38,7 @@ fn define(metric: ListMetric, ranked: &[f64], others: &[f64]) -> f64 {
     match metric {
         ListMetric::HitRate { .. } => f64::from(hits(k) > 0.0),
         ListMetric::Hits { denominator, .. } => {
-            let cut = metric.k() as f64;
+            let cut = cut_off as f64;
             hits(k)
                 / match denominator {
                     HitDenominator::CutOff => cut,
@@ -50,7 +51,7 @@ fn define(metric: ListMetric, ranked: &[f64], others: &[f64]) -> f64 {
         ListMetric::ReciprocalRank { .. } => (0..k).find(|&at| hit(at) > 0.0).map_or(0.0, |at| 1.0 / (at as f64 + 1.0)),
         ListMetric::AveragePrecision { capped, .. } => {
             let sum: f64 = (0..k).map(|at| hit(at) * hits(at + 1) / (at as f64 + 1.0)).sum();
-            sum / if capped { relevant.min(metric.k() as f64) } else { relevant }
+            sum / if capped { relevant.min(cut_off as f64) } else { relevant }
         }
         ListMetric::Dcg { gain, discount, normalised, .. } => {
             let weight = |at: usize| match discount {
@@ -61,7 +62,7 @@ fn define(metric: ListMetric, ranked: &[f64], others: &[f64]) -> f64 {
             let dcg: f64 = (0..k).map(|at| gain(ranked[at]) * weight(at)).sum();
             let mut ideal: Vec<f64> = every.iter().map(|&grade| gain(grade)).collect();
             ideal.sort_by(|a, b| b.total_cmp(a));
-            let best: f64 = ideal.iter().take(metric.k()).enumerate().map(|(at, gain)| gain * weight(at)).sum();
+            let best: f64 = ideal.iter().take(cut_off).enumerate().map(|(at, gain)| gain * weight(at)).sum();
             if normalised { dcg / best } else { dcg }
         }
         ListMetric::Rbp { gain, patience, .. } => rbp(gain, patience),

@@ -3,7 +3,7 @@
 use half::f16;
 
 use super::*;
-use crate::kernel::{Kernel, Prefilter, Prefiltered};
+use crate::kernel::Prefilter;
 
 /// Labelled rows; a power of two, so that base rates are exact even in float32.
 const N_LABELLED: u64 = 1 << 24;
@@ -136,10 +136,8 @@ fn compare<E: Cell<Native = f32>>(lists: &Lists<E>, transform: &Transform) -> [u
         exclude.row(row).iter().for_each(|&column| candidates[column as usize] = f32::NEG_INFINITY);
         let masked = candidates.contains(&f32::NEG_INFINITY);
         let truth = lists.truths[row].filter(|&truth| candidates[truth as usize] >= 0.0);
-        let largest = f32::largest_of_non_negative(&candidates, masked);
-        let is_settled = Prefilter::new(rates, n_classes).zip(largest).is_some_and(|(prefilter, largest)| {
-            f32::prefilter(&prefilter, rates, &candidates, largest, truth, lists.k, &mut Prefiltered::default())
-        });
+        let prefilter = Prefilter::new(rates, n_classes, lists.k);
+        let is_settled = prefilter.is_some_and(|prefilter| prefilter.settles(&candidates, truth, masked, lists.k));
         settled[usize::from(!is_settled)] += 1;
     }
     let rankers = [Transform::Identity, transform.clone()].map(Ranker::Model);

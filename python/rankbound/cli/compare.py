@@ -1,0 +1,71 @@
+"""``rankbound compare``: whether one evaluation beats another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankbound.cli.output import STANDARD_OUTPUT, check_output
+from rankbound.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the subcommand."""
+    parser = commands.add_parser(
+        "compare",
+        usage="rankbound compare BASELINE CANDIDATE [MORE ...] [options]",
+        help="Compare evaluations in pairs: difference, interval, corrected p-value.",
+        description="Compare saved evaluations (.npz, .parquet: written by `evaluate --per-user`, `report --per-unit` "
+        "or EvaluationResult.save) list by list.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("results", metavar="RESULT", nargs="+", help="two or more; each later one against the first")
+    parser.add_argument("--metrics", metavar="KEYS", help="comma-separated; default: all that they share")
+    parser.add_argument(
+        "--correction", choices=("holm", "bonferroni", "bh", "none"), default="holm", help="default: holm"
+    )
+    parser.add_argument(
+        "--test-method",
+        choices=("randomization", "t", "bootstrap"),
+        default="randomization",
+        help="default: randomization",
+    )
+    parser.add_argument("--confidence-level", type=float, default=0.95, metavar="LEVEL", help="default: 0.95")
+    parser.add_argument("--n-resamples", type=int, default=10_000, metavar="N", help="default: 10000")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument("-o", "--output", metavar="JSON", help="write the comparison; - prints it instead of the table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare and deliver."""
+    check_output(args.output, args.results)
+    if len(args.results) < 2:
+        raise InvalidParameterError("compare needs at least two results: a baseline and a candidate")
+    names = [Path(path).stem.removesuffix(".units") for path in args.results]
+    if len(set(names)) < len(names):
+        names = list(args.results)
+    if len(set(names)) < len(names):
+        raise InvalidParameterError("compare got the same file twice: a result cannot differ from itself")
+    from rankbound import compare_models  # noqa: PLC0415  # bad usage is told at once
+
+    report = compare_models(
+        dict(zip(names, args.results, strict=True)),
+        metrics=args.metrics.split(",") if args.metrics else None,
+        reference=names[0],
+        correction=None if args.correction == "none" else args.correction,
+        test_method=args.test_method,
+        confidence_level=args.confidence_level,
+        n_resamples=args.n_resamples,
+        seed=args.seed,
+    )
+    if args.output == STANDARD_OUTPUT:
+        print(report.to_json())
+        return 0
+    if args.output is not None:
+        report.to_json(args.output)
+    print(report.to_markdown(), end="")
+    return 0

@@ -1,0 +1,127 @@
+"""``rankbound evaluate``: measure a run against relevance judgements."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankbound._files import atomic_write
+from rankbound.cli.output import STANDARD_OUTPUT, check_output, check_sidecar
+from rankbound.errors import FileFormatError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rankbound import EvaluationResult
+
+DEFAULT_METRICS = "ndcg@10,map@100,mrr@10,recall@100,precision@10"
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the subcommand."""
+    parser = commands.add_parser(
+        "evaluate",
+        usage="rankbound evaluate --run FILE --qrels FILE [options]",
+        help="Measure a run, what was retrieved for each query, against relevance judgements.",
+        description="Measure a run against relevance judgements: print the metrics with what ties leave open.",
+        epilog="Files are TREC files, plain or .gz, or tables: .parquet, .csv, .tsv.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--run", metavar="FILE", required=True, dest="run_file", help="query, item and score or rank")
+    parser.add_argument("--qrels", metavar="FILE", required=True, help="query, item and grade of relevance")
+    parser.add_argument(
+        "--metrics",
+        metavar="LABELS",
+        default=DEFAULT_METRICS,
+        help=f"comma-separated, cut-offs with +, e.g. ndcg_exp2@10+20,recall@5; default: {DEFAULT_METRICS}",
+    )
+    parser.add_argument(
+        "--tie-break",
+        choices=("expected", "trec_eval", "rank_column"),
+        default="expected",
+        help="what to do about equal scores; default: the exact expectation over their orders",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="JSON", help="write the aggregates; - prints them instead of the table"
+    )
+    parser.add_argument(
+        "--per-user", metavar="FILE", help="write the values of every query too (.npz, or .parquet), for `compare`"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate and deliver."""
+    read = (args.run_file, args.qrels)
+    check_output(args.output, read)
+    if args.per_user is not None:
+        check_sidecar(args.per_user, [args.output, *read], option="--per-user")
+    from rankbound import evaluate_run  # noqa: PLC0415  # bad usage is told at once
+
+    result = evaluate_run(
+        _table(args.run_file),
+        _table(args.qrels),
+        metrics=[label.replace("+", ",") for label in args.metrics.split(",")],
+        tie_break=args.tie_break,
+    )
+    if args.per_user is not None:
+        result.save(args.per_user)
+    text = _json(result)
+    if args.output == STANDARD_OUTPUT:
+        print(text)
+        return 0
+    if args.output is not None:
+        with atomic_write(args.output) as file:
+            file.write(text.encode() + b"\n")
+    print(_lines(result))
+    return 0
+
+
+def _table(path: str) -> Any:
+    """Return a table as pyarrow holds it; the path itself for TREC files."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".parquet", ".csv", ".tsv"):
+        return path
+    try:
+        from pyarrow import ArrowException, csv, parquet  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise MissingDependencyError(f"{path!r} needs pyarrow: pip install 'rankbound[parquet]'") from error
+    try:
+        if suffix == ".parquet":
+            return parquet.read_table(path)
+        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter="," if suffix == ".csv" else "\t"))
+    except (OSError, ArrowException) as error:
+        raise FileFormatError(f"cannot read {path!r}: {error}") from error
+
+
+def _json(result: EvaluationResult) -> str:
+    """Return aggregates, ties and protocol, with null for what is undefined."""
+    payload = {**result.to_dict(), "n_rows": result.n_rows, "ties": result.ties, "protocol": result.protocol}
+    return json.dumps(_defined(payload), indent=2)
+
+
+def _defined(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+    if isinstance(value, dict):
+        return {key: _defined(entry) for key, entry in value.items()}
+    return value
+
+
+def _lines(result: EvaluationResult) -> str:
+    width = max(map(len, result.metrics))
+    lines = [f"{'':<{width}}  {'value':>10}  {'worst tie':>10}  {'best tie':>10}"]
+    for key, value in result.metrics.items():
+        tie = result.ties.get(key, {})
+        cells = [value, tie.get("mean_worst"), tie.get("mean_best")]
+        lines.append(f"{key:<{width}}  " + "  ".join(" " * 10 if of is None else f"{of:>10.6g}" for of in cells))
+    scored = f"{result.n_scored_rows} of {result.n_rows} queries have relevant items"
+    counts = {
+        name: count
+        for name, count in result.protocol["population"].items()
+        if name not in ("n_rows", "n_scored_rows", "n_no_truth") and count
+    }
+    others = "".join(f"; {name.removeprefix('n_').replace('_', ' ')}: {count}" for name, count in counts.items())
+    return "\n".join([*lines, "", scored + others])

@@ -1,0 +1,68 @@
+"""Which protocols may stand side by side."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# What decides whether numbers mean the same.
+SEMANTIC = ("candidates", "truth", "ties", "metrics")
+# Cut-offs and choices of metrics: the key of a metric carries them, and only shared keys are compared.
+IN_THE_KEYS = frozenset({"metrics.k", "metrics.fixed", "metrics.primary"})
+INFORMATIONAL = frozenset({"version", "timings"})
+
+
+def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the semantic fields in which two protocol blocks differ.
+
+    A field of ``metrics`` that only one of them has says nothing about the other's metrics, and lists of metrics are
+    choices; all other fields must be equal.
+
+    Parameters
+    ----------
+    first, other : mapping
+        Nested mappings of plain values, as in JSON.
+
+    Returns
+    -------
+    list of str
+        A text for each, such as ``"truth.unseen is 'miss' and 'drop'"``.
+
+    Examples
+    --------
+    >>> from rankbound.compare.protocol import protocol_differences
+    >>> protocol_differences({"truth": {"unseen": "miss"}}, {"truth": {"unseen": "drop"}})
+    ["truth.unseen is 'miss' and 'drop'"]
+    """
+    mine, theirs = dict(_fields(first)), dict(_fields(other))
+    return [
+        f"{field} is {_show(mine, field)} and {_show(theirs, field)}"
+        for field in dict.fromkeys([*mine, *theirs])
+        if not _agree(field, mine, theirs)
+    ]
+
+
+def _fields(protocol: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for part in SEMANTIC:
+        if part in protocol:
+            yield from _leaves(part, protocol[part])
+
+
+def _leaves(name: str, node: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(node, Mapping):
+        yield name, list(node) if isinstance(node, tuple) else node
+        return
+    for key, value in node.items():
+        if key not in INFORMATIONAL:
+            yield from _leaves(f"{name}.{key}", value)
+
+
+def _agree(field: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    in_both = field in mine and field in theirs
+    if in_both and mine[field] == theirs[field]:
+        return True
+    if field != "metrics" and not field.startswith("metrics."):
+        return False
+    return not in_both or field in IN_THE_KEYS or isinstance(mine[field], list)
+
+
+def _show(fields: Mapping[str, Any], field: str) -> str:
+    return repr(fields[field]) if field in fields else "missing"

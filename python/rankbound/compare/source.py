@@ -1,0 +1,266 @@
+"""What can be compared: results with values per list, and what makes two of them a pair."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import rankbound
+from rankbound import _core
+from rankbound._labels import as_vector, show, split_missing
+from rankbound._validation import as_numpy
+from rankbound.compare.protocol import protocol_differences
+from rankbound.errors import ComparisonError, EmptyInputError, InvalidTypeError, ShapeError
+
+# The accumulator holds values below this.
+VALUE_LIMIT = 2.0**40
+
+
+@runtime_checkable
+class PerUserResult(Protocol):
+    """A result with one value per scored list, such as an ``EvaluationResult``: a mapping of aggregates as well."""
+
+    @property
+    def per_user(self) -> Mapping[str, NDArray[np.float64]] | None:
+        """Values of each metric, one per scored list."""
+
+    @property
+    def sample_ids(self) -> NDArray[Any] | None:
+        """Id of each scored list; lists that share one are a unit."""
+
+    @property
+    def target_fingerprint(self) -> str:
+        """A hash of what the lists were judged by."""
+
+    @property
+    def protocol(self) -> Mapping[str, Any]:
+        """The conventions behind the values."""
+
+
+@runtime_checkable
+class PerUnitReport(Protocol):
+    """A report that keeps the result behind it, such as a ``RankingReport``."""
+
+    @property
+    def per_unit(self) -> PerUserResult | None:
+        """The values of its primary objective."""
+
+
+Comparable: TypeAlias = PerUserResult | PerUnitReport | str | PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One model's values, one per scored list."""
+
+    name: str
+    ids: NDArray[Any]
+    values: Mapping[str, NDArray[np.float64]]
+    aggregates: Mapping[str, Any]
+    fingerprint: str
+    protocol: Mapping[str, Any]
+
+    def mean(self, metric: str) -> float:
+        """Return the mean over lists, as the result itself has it."""
+        return _core.exact_mean(self.values[metric])
+
+    def is_mean(self, metric: str) -> bool:
+        """Return whether the result's aggregate is the mean of the values, which is what gets compared."""
+        values = self.values[metric]
+        # The mean of logarithms is no estimate of the logarithm of the mean.
+        if metric.startswith("LogRBP") or metric.endswith(".logmean") or not (np.abs(values) < VALUE_LIMIT).all():
+            return False
+        aggregate = self.aggregates.get(metric)
+        return aggregate is None or bool(np.isclose(float(aggregate), self.mean(metric), rtol=1e-9, atol=1e-12))
+
+    def restrict(self, chosen: NDArray[np.bool_]) -> "Source":
+        """Return the lists that are chosen."""
+        return replace(
+            self,
+            ids=self.ids[chosen],
+            values={metric: values[chosen] for metric, values in self.values.items()},
+            # They are those of all lists.
+            aggregates={},
+        )
+
+
+def read_source(result: Any, name: str) -> Source:
+    """Return the values of a result.
+
+    Parameters
+    ----------
+    result : EvaluationResult, RankingReport with ``per_unit``, str or path-like
+        A result, a report that keeps one, or the path of a saved ``EvaluationResult``.
+    name : str
+        The model, for messages.
+
+    Returns
+    -------
+    Source
+        With contiguous float64 values.
+
+    Raises
+    ------
+    ComparisonError
+        If it has no values per list.
+    InvalidTypeError, ShapeError, EmptyInputError
+        If it is no result, or contradicts itself.
+    """
+    if isinstance(result, (str, PathLike)):
+        return read_source(rankbound.EvaluationResult.load(fspath(result)), name)
+    if isinstance(result, PerUnitReport):
+        if result.per_unit is None:
+            raise ComparisonError(f"{name} has no values per unit and cannot be paired; pass the result saved with it")
+        return read_source(result.per_unit, name)
+    if not isinstance(result, PerUserResult):
+        raise InvalidTypeError(
+            f"{name} is a {type(result).__name__}; compare EvaluationResults with per-user values, RankingReports with "
+            "per-unit values, or paths of saved results"
+        )
+    if result.per_user is None or result.sample_ids is None:
+        raise ComparisonError(
+            f"{name} has no values per user and cannot be paired; evaluate it so that it collects them"
+        )
+    ids, missing = split_missing(as_vector(result.sample_ids, name=f"the ids of {name}"), name=f"the ids of {name}")
+    if missing.any():
+        raise InvalidTypeError(f"{name} has no id at position {int(missing.argmax())}; give every list one")
+    if not len(ids):
+        raise EmptyInputError(f"{name} has no scored lists: there is nothing to compare")
+    values = {
+        str(metric): _numbers(of_metric, f"{metric!r} of {name}") for metric, of_metric in result.per_user.items()
+    }
+    for metric, of_metric in values.items():
+        if len(of_metric) != len(ids):
+            raise ShapeError(f"{name} has {len(of_metric)} values under {metric!r}, but {len(ids)} ids")
+    return Source(
+        name=name,
+        ids=ids,
+        values=values,
+        aggregates=result if isinstance(result, Mapping) else {},
+        fingerprint=result.target_fingerprint,
+        protocol=result.protocol,
+    )
+
+
+def _numbers(values: Any, what: str) -> NDArray[np.float64]:
+    array = as_numpy(values, name=what)
+    if array.ndim != 1 or array.dtype.kind not in "fiub":
+        raise InvalidTypeError(f"{what} must be one number each, got {array.dtype} of {array.shape}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def check_paired(first: Source, other: Source) -> None:
+    """Refuse to pair results that do not judge the same lists by the same rules.
+
+    Parameters
+    ----------
+    first, other : Source
+        Two models.
+
+    Raises
+    ------
+    ComparisonError
+        Naming the fields of the protocol, the first id, or the targets that differ.
+    """
+    pair = f"{first.name} and {other.name}"
+    differences = protocol_differences(first.protocol, other.protocol)
+    if differences:
+        raise ComparisonError(f"{pair} follow different protocols and cannot be compared: {'; '.join(differences)}")
+    if len(first.ids) != len(other.ids):
+        raise ComparisonError(
+            f"{pair} cannot be paired: they have {len(first.ids)} and {len(other.ids)} scored lists; evaluate both on "
+            "the same ones"
+        )
+    differs = first.ids != other.ids
+    if np.any(differs):
+        at = int(np.argmax(differs))
+        raise ComparisonError(
+            f"{pair} cannot be paired: their sample ids differ first at position {at}, {show(first.ids[at])} and "
+            f"{show(other.ids[at])}; evaluate both on the same lists in the same order"
+        )
+    if first.fingerprint != other.fingerprint:
+        raise ComparisonError(
+            f"{pair} cannot be compared: they were judged by different targets (fingerprints {first.fingerprint} and "
+            f"{other.fingerprint}); evaluate both against the same truth"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedUnits:
+    """The values of all models by unit, in the order of the sorted ids.
+
+    Attributes
+    ----------
+    ids : ndarray of shape (n_units,)
+        The units.
+    counts : ndarray of float64 of shape (n_units,) or None
+        Lists of each unit; None if each has one.
+    n_samples : int
+        Number of lists.
+    sums : dict
+        Sums of a metric over the lists of each unit, by model and metric.
+    means : dict
+        Means over lists, by model and metric.
+    """
+
+    ids: NDArray[Any]
+    counts: NDArray[np.float64] | None
+    n_samples: int
+    sums: dict[tuple[str, str], NDArray[np.float64]]
+    means: dict[tuple[str, str], float]
+
+
+def pair_units(sources: Mapping[str, Source], metrics: Sequence[str]) -> PairedUnits:
+    """Add up the values of paired models by unit.
+
+    Parameters
+    ----------
+    sources : mapping of str to Source
+        At least one; :func:`check_paired` has passed them.
+    metrics : sequence of str
+        Metrics that all have.
+
+    Returns
+    -------
+    PairedUnits
+        Independent of the order of the lists.
+
+    Raises
+    ------
+    ComparisonError
+        For values that are not finite or too large, naming model, metric and id.
+    """
+    for source in sources.values():
+        for metric in metrics:
+            _check_values(source, metric)
+    first = next(iter(sources.values()))
+    ids, places, codes = np.unique(first.ids, return_index=True, return_inverse=True)
+    columns = {(name, metric): source.values[metric] for name, source in sources.items() for metric in metrics}
+    if len(ids) == len(first.ids):
+        sums = {key: values[places] for key, values in columns.items()}
+        counts = None
+    else:
+        unit_of = codes.astype(np.uint32)
+        sums = {key: _core.group_sums(values, unit_of, len(ids))[0] for key, values in columns.items()}
+        counts = np.bincount(unit_of).astype(np.float64)
+    return PairedUnits(
+        ids=ids,
+        counts=counts,
+        n_samples=len(first.ids),
+        sums=sums,
+        means={(name, metric): source.mean(metric) for name, source in sources.items() for metric in metrics},
+    )
+
+
+def _check_values(source: Source, metric: str) -> None:
+    values = source.values[metric]
+    wrong = ~(np.abs(values) < VALUE_LIMIT)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ComparisonError(
+            f"{source.name} has {values[at]} under {metric!r} at id {show(source.ids[at])}; values that are compared "
+            "must be finite and below 2^40"
+        )

@@ -1,0 +1,152 @@
+"""What a gate reads of a report or an evaluation: values, intervals, counts, and values per unit."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankbound.errors import FileFormatError, InvalidTypeError
+from rankbound.evaluation.result import EvaluationResult
+from rankbound.report.report import RankingReport
+from rankbound.uncertainty import ranking_uncertainty
+
+Interval = tuple[float, float]
+SIDECAR_SUFFIXES = (".units.parquet", ".units.npz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One model's numbers, in one shape."""
+
+    values: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    verdicts: Mapping[str, Mapping[str, str]]
+    n_rows: int
+    n_units: int
+    n_unseen_truth: int | None
+    protocol: Mapping[str, Any]
+    per_unit: EvaluationResult | None
+
+    def interval(self, metric: str, *, n_resamples: int, confidence_level: float, seed: int) -> Interval | None:
+        """Return the interval of a metric, from the report or from the values per unit; None if there is none."""
+        if metric in self.intervals:
+            return self.intervals[metric]
+        if self.per_unit is None or metric not in (self.per_unit.per_user or {}) or metric.endswith(".logmean"):
+            return None
+        values = np.asarray((self.per_unit.per_user or {})[metric], dtype=np.float64)
+        found = ranking_uncertainty(
+            {metric: values},
+            groups=self.per_unit.sample_ids,
+            n_resamples=n_resamples,
+            confidence_level=confidence_level,
+            seed=seed,
+        )
+        return None if found is None else _limits(found["model"][metric])
+
+
+def read_evidence(source: Any, *, name: str, per_unit: Any = None) -> Evidence:
+    """Return the evidence that a report, an evaluation, or the file of one holds.
+
+    Parameters
+    ----------
+    source : RankingReport, EvaluationResult, str or path-like
+        A report (``.json``) or an evaluation (``.npz``, ``.parquet``).
+    name : str
+        Its role, for messages.
+    per_unit : EvaluationResult, str, path-like, or None, default None
+        Values per unit of a report; None looks beside a report's file for ``NAME.units.parquet`` or ``.npz``.
+
+    Returns
+    -------
+    Evidence
+        The numbers.
+
+    Raises
+    ------
+    FileFormatError, ReportError
+        If a file cannot be read.
+    InvalidTypeError
+        For anything else.
+    """
+    if isinstance(source, (str, PathLike)):
+        path = Path(source)
+        if path.suffix.lower() in (".npz", ".parquet"):
+            return _of_result(EvaluationResult.load(path))
+        report = RankingReport.from_json(path)
+        return _of_report(report, _sidecar(per_unit if per_unit is not None else _beside(path)))
+    if isinstance(source, RankingReport):
+        return _of_report(source, _sidecar(per_unit) or source.per_unit)
+    if isinstance(source, EvaluationResult):
+        return _of_result(source)
+    raise InvalidTypeError(
+        f"{name} must be a RankingReport, an EvaluationResult or the path of one, got {type(source).__name__}"
+    )
+
+
+def _beside(path: Path) -> Path | None:
+    found = (path.with_name(path.stem + suffix) for suffix in SIDECAR_SUFFIXES)
+    return next((candidate for candidate in found if candidate.is_file()), None)
+
+
+def _sidecar(per_unit: Any) -> EvaluationResult | None:
+    if per_unit is None or isinstance(per_unit, EvaluationResult):
+        return per_unit
+    result = EvaluationResult.load(per_unit)
+    if not result.has_per_user:
+        raise FileFormatError(f"{fspath(per_unit)!r} holds no values per unit; write it with --per-unit")
+    return result
+
+
+def _of_result(result: EvaluationResult) -> Evidence:
+    return Evidence(
+        values=result.metrics,
+        intervals={},
+        verdicts={},
+        n_rows=result.n_scored_rows,
+        n_units=result.n_units,
+        n_unseen_truth=None,
+        protocol=result.protocol,
+        per_unit=result if result.has_per_user else None,
+    )
+
+
+def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evidence:
+    uncertainty = report["uncertainty"] or {"model": {}, "baselines": {}}
+    families = report["objectives"][report["primary_objective"]]
+    return Evidence(
+        values={key: value for family in families.values() for key, value in family.items()},
+        intervals={metric: _limits(of) for metric, of in uncertainty["model"].items()},
+        verdicts={
+            baseline: {metric: of["verdict"] for metric, of in found["difference"].items()}
+            for baseline, found in uncertainty["baselines"].items()
+        },
+        n_rows=report["n_rows"],
+        n_units=report["n_units"],
+        n_unseen_truth=report["n_unseen_truth"],
+        protocol=report["protocol"],
+        per_unit=per_unit if per_unit is not None and _belongs(per_unit, report) else None,
+    )
+
+
+def _belongs(per_unit: EvaluationResult, report: RankingReport) -> bool:
+    """Return whether values per unit are those behind a report; others are refused, not ignored."""
+    micro = report["objectives"][report["primary_objective"]]["micro"]
+    differing = [
+        key
+        for key, value in micro.items()
+        if not math.isclose(float(per_unit.metrics.get(key, math.nan)), float(value), rel_tol=1e-12, abs_tol=1e-15)
+    ]
+    if differing:
+        raise FileFormatError(
+            f"the values per unit are not those of the report: {differing[0]} is {per_unit.metrics.get(differing[0])} "
+            f"there and {micro[differing[0]]} in the report; write both in one run"
+        )
+    return True
+
+
+def _limits(of: Mapping[str, Any]) -> Interval:
+    return float(of["ci_low"]), float(of["ci_high"])
