@@ -14,6 +14,7 @@ import lists
 import peers
 import report_memory
 import report_time
+import runs
 from figures import print_table
 from rankbound import __version__, _core
 
@@ -24,6 +25,7 @@ BENCHES = {
     "label_ranking": label_ranking,
     "lists": lists,
     "embeddings": embeddings,
+    "runs": runs,
     "peers": peers,
 }
 # A slow-down by a factor of two must not land; the noise of a shared machine may.

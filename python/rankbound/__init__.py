@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         evaluate_embeddings,
         evaluate_ranked_predictions,
         evaluate_recommender,
+        evaluate_run,
         evaluate_scores,
     )
     from rankbound.ranks import rank_bounds_of_truth, rank_of_truth, top_k
@@ -52,6 +53,7 @@ _HOMES = {
         "evaluate_embeddings",
         "evaluate_ranked_predictions",
         "evaluate_recommender",
+        "evaluate_run",
         "evaluate_scores",
     ),
     "rankbound.compare": ("ComparisonReport", "PairwiseComparison", "compare_models", "compare_pair"),
@@ -86,6 +88,7 @@ __all__ = [
     "evaluate_embeddings",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
+    "evaluate_run",
     "evaluate_scores",
     "fit_comparability",
     "label_ranking",

@@ -9,6 +9,7 @@ _Scores: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 __all__ = [
     "ListSums",
     "Profiles",
+    "RefusedPair",
     "Scan",
     "ScanBlock",
     "Transform",
@@ -25,13 +26,16 @@ __all__ = [
     "fingerprint",
     "fit_knots",
     "gap_intervals",
+    "group_qrels",
     "group_sums",
     "linearised_error",
     "list_values",
     "overlap_lists",
     "profile_embeddings",
     "profile_lists",
+    "profile_runs",
     "profile_scores",
+    "read_trec",
     "scan_scores",
     "sign_flip_p_values",
     "sum_pairs",
@@ -257,3 +261,27 @@ def fingerprint(targets: _Targets) -> tuple[list[int], list[int]]: ...
 def evaluate_lists(
     profiles: Profiles, metrics: Sequence[_ListMetric], *, num_threads: int
 ) -> tuple[list[_Floats], ListSums]: ...
+
+class RefusedPair(Exception): ...  # noqa: N818 - becomes one of rankbound.errors once the ids have names
+
+_Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
+def group_qrels(
+    queries: _Ids, items: _Ids, grades: _Scores, *, num_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], _Codes, _Floats]: ...
+def profile_runs(
+    queries: _Ids,
+    items: _Ids,
+    values: _Scores,
+    targets: _Targets,
+    query_ids: NDArray[np.int64],
+    item_ids: NDArray[np.int64],
+    *,
+    tie_break: str,
+    open_tie: str,
+    cut_off: int,
+    num_threads: int,
+) -> tuple[Profiles, tuple[int, int, int, int]]: ...
+def read_trec(
+    text: bytes, *, value: str
+) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, list[str], list[str]]: ...

@@ -6,6 +6,7 @@ from rankbound.evaluation.lists import RankedLists
 from rankbound.evaluation.ranked import evaluate_ranked_predictions
 from rankbound.evaluation.recommender import evaluate_recommender
 from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.run import evaluate_run
 from rankbound.evaluation.scores import evaluate_scores
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "evaluate_embeddings",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
+    "evaluate_run",
     "evaluate_scores",
 ]

@@ -28,6 +28,7 @@ def finish(
     metadata: Mapping[str, Any] | None,
     protocol: Callable[[], Mapping[str, Any]],
     num_threads: int,
+    upper: Callable[[Targets], _core.Profiles] | None = None,
 ) -> EvaluationResult:
     """Evaluate lists whose tie profiles are made in one go.
 
@@ -45,6 +46,8 @@ def finish(
         As in :func:`rankbound.evaluate_scores`, the last one resolved.
     protocol : callable
         Returns what the input adds to the protocol; called after ``profile``.
+    upper : callable or None, default None
+        Makes profiles with every open tie broken for the list, where ``profile`` breaks them against it.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def finish(
 
     def collect(of: Targets, *, kept_dtype: str | None) -> Collector:
         collector = Collector(plan, kept_dtype=kept_dtype, num_threads=num_threads)
-        collector.add(Batch(profile(of), of, ids))
+        collector.add(Batch(profile(of), of, ids, upper=None if upper is None else upper(of)))
         return collector
 
     collector = collect(targets, kept_dtype=kept_dtype)

@@ -195,6 +195,24 @@ pub enum Error {
         /// `NaN`, `inf` or `-inf`.
         value: f32,
     },
+    /// A row of a run or of qrels that cannot be used.
+    #[error("query {query}, item {item}: {problem}")]
+    Pair {
+        /// The query.
+        query: i64,
+        /// The item.
+        item: i64,
+        /// What is wrong with it.
+        problem: PairProblem,
+    },
+    /// A line of a file that cannot be read.
+    #[error("line {line} {reason}")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An option outside its range, or options that contradict one another.
     #[error("{0}")]
     Parameter(String),
@@ -204,6 +222,26 @@ pub enum Error {
     /// The caller asked to stop (Ctrl-C).
     #[error("interrupted")]
     Interrupted,
+}
+
+/// Why a row of a run or of qrels is refused.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum PairProblem {
+    /// The query has the item twice.
+    #[error("listed twice")]
+    Twice,
+    /// The grade is negative, NaN or infinite.
+    #[error("the grade is {0}")]
+    Grade(f64),
+    /// The score or rank is NaN.
+    #[error("the score is NaN")]
+    Nan,
+    /// Another item of the query has the same rank.
+    #[error("the rank {0} is taken twice")]
+    SameRank(f64),
+    /// The query's items end within a tie of so many items, which others may share.
+    #[error("the last tie, of {0} items, is open")]
+    OpenTie(u32),
 }
 
 /// Shorthand for results of the core.

@@ -22,5 +22,5 @@ pub mod resample;
 #[cfg(test)]
 mod testing;
 
-pub use error::{Error, Result};
+pub use error::{Error, PairProblem, Result};
 pub use par::Par;

@@ -12,6 +12,7 @@ mod profile;
 mod profiles;
 mod resample;
 mod run;
+mod runs;
 mod scores;
 
 use pyo3::prelude::*;
@@ -46,6 +47,12 @@ mod _core {
 
     #[pymodule_export]
     use super::resample::{bootstrap_limits, gap_intervals, linearised_error, sign_flip_p_values};
+
+    #[pymodule_export]
+    use super::run::RefusedPair;
+
+    #[pymodule_export]
+    use super::runs::{group_qrels, profile_runs, read_trec};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

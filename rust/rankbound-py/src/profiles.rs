@@ -90,6 +90,17 @@ pub(crate) fn profile_scores<'py>(
     Ok((PyProfiles { inner }, n_masked))
 }
 
+/// What to do about an open tie, by its name.
+pub(crate) fn parse_open_tie(name: &str) -> PyResult<OpenTie> {
+    match name {
+        "refuse" => Ok(OpenTie::Refuse),
+        "worst" => Ok(OpenTie::Worst),
+        "best" => Ok(OpenTie::Best),
+        "as_listed" => Ok(OpenTie::AsListed),
+        _ => Err(InvalidParameterError::new_err(format!("open_tie {name:?} is not known"))),
+    }
+}
+
 /// Items in a type that needs no conversion.
 #[derive(FromPyObject)]
 pub(crate) enum AnyItems<'py> {
@@ -115,13 +126,7 @@ pub(crate) fn profile_lists<'py>(
     check_scores: bool,
     num_threads: usize,
 ) -> PyResult<(PyProfiles, u64)> {
-    let open_tie = match open_tie {
-        "refuse" => OpenTie::Refuse,
-        "worst" => OpenTie::Worst,
-        "best" => OpenTie::Best,
-        "as_listed" => OpenTie::AsListed,
-        _ => return Err(InvalidParameterError::new_err(format!("open_tie {open_tie:?} is not known"))),
-    };
+    let open_tie = parse_open_tie(open_tie)?;
     let (target_starts, target_items, grades, n_items) = lend_targets!(&targets);
     let scores = scores.as_ref().map(slice).transpose()?;
     let (starts, lengths) = (slice(&starts)?, slice(&lengths)?);

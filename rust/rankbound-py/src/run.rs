@@ -3,10 +3,10 @@
 
 use std::ops::ControlFlow;
 
-use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::import_exception;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
-use rankbound_core::{Error, Par, Result};
+use pyo3::{create_exception, import_exception};
+use rankbound_core::{Error, PairProblem, Par, Result};
 
 import_exception!(rankbound.errors, NonFiniteScoreError);
 import_exception!(rankbound.errors, ScoreRangeError);
@@ -17,6 +17,8 @@ import_exception!(rankbound.errors, ShapeError);
 import_exception!(rankbound.errors, DuplicateItemError);
 import_exception!(rankbound.errors, UnknownLabelError);
 import_exception!(rankbound.errors, OpenTieError);
+import_exception!(rankbound.errors, FileFormatError);
+create_exception!(_core, RefusedPair, PyException, "A row of a run or of qrels: problem, query, item and value.");
 import_exception!(rankbound.errors, IncompleteRankingError);
 import_exception!(rankbound.errors, TiedRankingError);
 
@@ -115,6 +117,18 @@ fn named(error: &Error, scores: &str) -> PyErr {
             InvalidParameterError::new_err(message)
         }
         Error::OpenTie { .. } => OpenTieError::new_err(message),
+        Error::Line { .. } => FileFormatError::new_err(message),
+        // The names of the ids are known in Python alone, which words the message.
+        &Error::Pair { query, item, problem } => {
+            let (kind, value) = match problem {
+                PairProblem::Twice => ("twice", f64::NAN),
+                PairProblem::Grade(grade) => ("grade", grade),
+                PairProblem::Nan => ("nan", f64::NAN),
+                PairProblem::SameRank(rank) => ("same_rank", rank),
+                PairProblem::OpenTie(tied) => ("open_tie", f64::from(tied)),
+            };
+            RefusedPair::new_err((kind, query, item, value))
+        }
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),

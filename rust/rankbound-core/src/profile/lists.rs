@@ -172,8 +172,10 @@ impl Finder {
                 OpenTie::Refuse => {
                     return Err(Error::OpenTie { list, tied: last.tied as usize, length: n_listed });
                 }
-                OpenTie::Worst => self.close(last, n_listed, targets.n_items(), false),
-                OpenTie::Best => self.close(last, n_listed, targets.n_items(), true),
+                OpenTie::Worst | OpenTie::Best => {
+                    let ends = (n_listed, Some(targets.n_items()));
+                    close_tie(&mut self.found, &mut self.missing, last, ends, rules.open_tie == OpenTie::Best);
+                }
             }
         }
         profiles.push(&mut self.found, &self.missing);
@@ -253,25 +255,34 @@ impl Finder {
         }
         group
     }
+}
 
-    /// Puts the relevant items that may be in the last group, which may reach to the end of the
-    /// catalogue, where they are worth most or least: first by falling grade, or last of all items by
-    /// rising grade. Those that come to stand beyond the end of the list are not in it.
-    fn close(&mut self, last: TieGroup, n_listed: usize, n_items: usize, favourable: bool) {
-        let start = self.found.partition_point(|(at, _)| at.better < last.better);
-        let mut grades: Vec<f64> = self.found.drain(start..).map(|(_, grade)| grade).collect();
-        grades.append(&mut self.missing);
-        grades.sort_unstable_by(f64::total_cmp);
-        let mut first = n_items - grades.len();
-        if favourable {
-            grades.reverse();
-            first = last.better as usize;
-        }
-        let n_inside = n_listed.saturating_sub(first).min(grades.len());
-        self.missing.extend_from_slice(&grades[n_inside..]);
-        let place = |(place, &grade)| (TieGroup { better: column(first + place), tied: 1, relevant: 1 }, grade);
-        self.found.extend(grades[..n_inside].iter().enumerate().map(place));
+/// Puts the relevant items that may be in the last group, which may reach to the end of the
+/// catalogue, where they are worth most or least: first by falling grade, or last of all items by
+/// rising grade. Those that come to stand beyond the end of the list are not in it.
+///
+/// `found` is in rising order of `better`. Of a list of `n_listed` items out of an unknown number the
+/// catalogue ends beyond every list.
+pub(super) fn close_tie(
+    found: &mut Vec<(TieGroup, f64)>,
+    missing: &mut Vec<f64>,
+    last: TieGroup,
+    (n_listed, n_items): (usize, Option<usize>),
+    favourable: bool,
+) {
+    let start = found.partition_point(|(at, _)| at.better < last.better);
+    let mut grades: Vec<f64> = found.drain(start..).map(|(_, grade)| grade).collect();
+    grades.append(missing);
+    grades.sort_unstable_by(f64::total_cmp);
+    let mut first = n_items.unwrap_or(usize::MAX) - grades.len();
+    if favourable {
+        grades.reverse();
+        first = last.better as usize;
     }
+    let n_inside = n_listed.saturating_sub(first).min(grades.len());
+    missing.extend_from_slice(&grades[n_inside..]);
+    let place = |(place, &grade)| (TieGroup { better: column(first + place), tied: 1, relevant: 1 }, grade);
+    found.extend(grades[..n_inside].iter().enumerate().map(place));
 }
 
 fn check_scores(list: usize, scores: &[f64]) -> Result<()> {

@@ -1,0 +1,264 @@
+"""Runs against relevance judgements: long tables of queries and items, in any order of their rows."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound._options import MAX_CUT_OFF, as_choice, resolve_num_threads
+from rankbound.errors import (
+    DuplicateItemError,
+    EmptyInputError,
+    GradeError,
+    InvalidParameterError,
+    NonFiniteScoreError,
+    OpenTieError,
+    RankboundError,
+)
+from rankbound.evaluation.finish import finish
+from rankbound.evaluation.ids import Numbered, number_ids
+from rankbound.evaluation.plan import as_plan
+from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.tables import Table, as_columns, read_table
+from rankbound.evaluation.targets import Targets
+
+_RULES = {"expected": "expectation", "trec_eval": "trec_eval", "rank_column": "rank_column"}
+
+_REFUSALS: dict[str, type[RankboundError]] = {
+    "twice": DuplicateItemError,
+    "grade": GradeError,
+    "nan": NonFiniteScoreError,
+    "same_rank": InvalidParameterError,
+    "open_tie": OpenTieError,
+}
+_REASONS = {
+    "twice": "{pair} twice: an item can be ranked, and judged, once; drop one row",
+    "grade": "the grade {value:g} for {pair}: grades must be finite and at least 0; 0 means not relevant",
+    "nan": "NaN for {pair}: give it a number, or drop the row",
+    "same_rank": "the rank {value:g} for {pair}, and for another item of it: ranks must differ within a query; or use "
+    "tie_break='expected'",
+    "open_tie": "{pair} in a tie of {value:g} items at the end of the list, which items that are not listed may share, "
+    "so its value is unknown. Pass longer lists, or open_tie='bounds' for what is certain, or open_tie='as_listed' to "
+    "take the tie as complete",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged(Targets):
+    """Relevant items of the judged queries, and the ids of both."""
+
+    query_ids: NDArray[Any]
+    item_ids: NDArray[Any]
+
+    def _refuse(self, wrong: NDArray[np.bool_], hint: str, error: type[GradeError]) -> None:
+        if wrong.any():
+            at = int(wrong.argmax())
+            query = self.query_ids[int(np.searchsorted(self.starts, at, side="right")) - 1].item()
+            item = self.item_ids[self.items[at]].item()
+            raise error(f"qrels has the grade {self.grades[at]:g} for item {item!r} of query {query!r}, which {hint}")
+
+
+class _Profiler:
+    """Makes the tie profiles of a run."""
+
+    def __init__(self, run: Table, qrels: Table, *, tie_break: str, num_threads: int) -> None:
+        self.queries = number_ids(run.queries, qrels.queries, what="query")
+        self.items = number_ids(run.items, qrels.items, what="item", in_order=tie_break == "trec_eval")
+        self.values = run.values
+        by_text = "largest_id_as_text" if self.items.names is None else "largest_id"
+        self.tie_break = {"expected": "expected", "trec_eval": by_text, "rank_column": "rank"}[tie_break]
+        self.num_threads = num_threads
+        with _worded("qrels", self.queries, self.items):
+            self.query_ids, self.item_ids, starts, items, grades = _core.group_qrels(
+                self.queries.qrels, self.items.qrels, qrels.values, num_threads=num_threads
+            )
+        names = self.queries.array(self.query_ids), self.items.array(self.item_ids)
+        self.judged = _Judged(starts, items, grades, len(self.item_ids), *names)
+
+    def profile(
+        self, targets: Targets, *, graded: bool, open_tie: str, cut_off: int
+    ) -> tuple[_core.Profiles, tuple[int, int, int, int]]:
+        """Return the profiles, and the judged queries without rows, those not judged, open ties, and most rows."""
+        with _worded("run", self.queries, self.items):
+            return _core.profile_runs(
+                self.queries.run,
+                self.items.run,
+                self.values,
+                targets.core(graded=graded),
+                self.query_ids,
+                self.item_ids,
+                tie_break=self.tie_break,
+                open_tie=open_tie,
+                cut_off=cut_off,
+                num_threads=self.num_threads,
+            )
+
+
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    *,
+    metrics: Any = None,
+    tie_break: str = "expected",
+    open_tie: str = "as_listed",
+    columns: Mapping[str, str] | None = None,
+    slices: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    collect_per_user: bool = True,
+    per_user_dtype: str = "float64",
+    num_threads: int | None = None,
+) -> EvaluationResult:
+    """Evaluate a run, what was retrieved for each query, against relevance judgements.
+
+    Both are long tables: pandas, polars or pyarrow frames (lazy ones are collected), anything else with the Arrow
+    PyCapsule interface, mappings ``{query: {item: number}}``, or paths of TREC files, plain or compressed by gzip. The
+    order of the rows does not matter. Ids are integers or strings, the same kind in both. Fastest are integer ids, and
+    rows that stand together by query.
+
+    Every query of the qrels counts: without a row in the run it is an empty list, worth 0. Queries of the run that the
+    qrels do not have are left out. A list may be shorter than a cut-off; the places it lacks hold nothing relevant.
+
+    Parameters
+    ----------
+    run : table, mapping of mappings, str or path-like
+        Columns for the query (``query``, ``query_id``, ``qid``, ``q_id``, ``user`` or ``user_id``), the item (``item``,
+        ``item_id``, ``doc``, ``doc_id``, ``docid`` or ``docno``) and the ``score``, of which larger is better, or with
+        ``tie_break="rank_column"`` the ``rank``. Lines of a file: ``query Q0 item rank score tag``.
+    qrels : table, mapping of mappings, str or path-like
+        The same, with the grade of relevance (``relevance``, ``rel``, ``grade``, ``label`` or ``target``): above 0 is
+        relevant, 0 judged and not relevant. Lines of a file: ``query iteration item relevance``.
+    metrics : metric, str, sequence of them, or None, default None
+        Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG at the length of the longest
+        list.
+    tie_break : {"expected", "trec_eval", "rank_column"}, default "expected"
+        What to do about equal scores. Take the exact expectation over their orders; order them as ``trec_eval`` does:
+        scores compared in single precision, then ids as text, the largest first; or leave scores aside and go by the
+        rank column, lowest first.
+    open_tie : {"as_listed", "bounds", "refuse"}, default "as_listed"
+        What to do about a tie at the end of a list that items beyond it may share, where a value depends on it: take it
+        as complete; report the least the value can be, with ``ties[key]["mean_best"]`` the most; or refuse it. Any
+        tie of at least two items at the end of a list counts as one.
+    columns : mapping of str to str or None, default None
+        Names of columns that have none of the names above, such as ``{"query": "uid", "score": "logit"}``, in each
+        table that has them.
+    slices : mapping of str to array_like or mapping, or None, default None
+        Groups to report apart, masks or labels: ``{"cold": {"q1": True, "q2": False}}`` by query id, ``("items",
+        {"d1": "new"})`` by item id, or arrays in the order of the sorted query ids. Ids without a label are in no
+        group.
+    metadata, collect_per_user, per_user_dtype, num_threads
+        As in :func:`rankbound.evaluate_scores`.
+
+    Returns
+    -------
+    EvaluationResult
+        A mapping over the aggregates. Its rows are the queries of the qrels, sorted; queries without relevant items are
+        left out of the means and counted. ``protocol["population"]`` has ``n_missing_queries`` (judged, but without a
+        row in the run), ``n_ignored_queries`` (in the run, but not judged) and ``n_open_ties``.
+
+    Raises
+    ------
+    RankboundError
+        A subclass that says what is wrong, naming query and item, or file and line: an item twice for a query, a NaN
+        score, a negative or NaN grade, a rank twice for a query, ids of different kinds, a missing column.
+
+    References
+    ----------
+    ``trec_eval`` 9.0, National Institute of Standards and Technology, for formats and the order of equal scores.
+
+    Examples
+    --------
+    >>> from rankbound import evaluate_run
+    >>> run = {"q1": {"d1": 0.9, "d2": 0.4, "d3": 0.4}, "q2": {"d1": 0.2}}
+    >>> qrels = {"q1": {"d2": 1}, "q2": {"d1": 2, "d7": 0}, "q3": {"d5": 1}}
+    >>> result = evaluate_run(run, qrels, metrics="recall@2")
+    >>> result["recall@2"], result.per_user["recall@2"].tolist()
+    (0.5, [0.5, 1.0, 0.0])
+    >>> result.protocol["population"]["n_missing_queries"]
+    1
+    """
+    as_choice(tie_break, tuple(_RULES), name="tie_break")
+    as_choice(open_tie, ("as_listed", "bounds", "refuse"), name="open_tie")
+    if tie_break != "expected" and open_tie != "as_listed":
+        raise InvalidParameterError(f"open_tie={open_tie!r} needs ties, but tie_break={tie_break!r} breaks them all")
+    plan = None if metrics is None else as_plan(metrics, width=None)
+    threads = resolve_num_threads(num_threads)
+    profiler = _read(run, qrels, as_columns(columns), tie_break, threads)
+    graded, cut_off = (False, None) if plan is None else (plan.graded, plan.required_k)
+
+    def profile(of: Targets, tie: str) -> tuple[_core.Profiles, tuple[int, int, int, int]]:
+        return profiler.profile(of, graded=graded, open_tie=tie, cut_off=cut_off or MAX_CUT_OFF)
+
+    targets, lower = profiler.judged, "worst" if open_tie == "bounds" else open_tie
+    profiles, (n_missing, n_ignored, n_open, longest) = profile(targets, lower)
+    width = max(longest, 1)
+    of_input = {
+        "candidates": {"kind": "listed", "width": longest, "items_hash": _digest(targets.item_ids)},
+        "truth": {"unseen": "miss"},
+        "ties": {"rule": _RULES[tie_break], "open_tie": open_tie},
+        "population": {
+            "rows_hash": _digest(targets.query_ids),
+            "n_missing_queries": n_missing,
+            "n_ignored_queries": n_ignored,
+            "n_open_ties": n_open,
+        },
+    }
+    return finish(
+        lambda of: profiles if of is targets else profile(of, lower)[0],
+        targets,
+        plan or as_plan(None, width=width),
+        upper=(lambda of: profile(of, "best")[0]) if open_tie == "bounds" else None,
+        width=width,
+        sample_ids=targets.query_ids,
+        slices=_aligned(slices, targets),
+        collect_per_user=collect_per_user,
+        per_user_dtype=per_user_dtype,
+        metadata=metadata,
+        protocol=lambda: of_input,
+        num_threads=threads,
+    )
+
+
+def _read(run: Any, qrels: Any, columns: Mapping[str, str], tie_break: str, num_threads: int) -> _Profiler:
+    value = "rank" if tie_break == "rank_column" else "score"
+    judgements = read_table(qrels, value="relevance", columns=columns, name="qrels")
+    if not len(judgements.queries):
+        raise EmptyInputError("qrels has no rows: there is nothing to evaluate")
+    retrieved = read_table(run, value=value, columns=columns, name="run")
+    return _Profiler(retrieved, judgements, tie_break=tie_break, num_threads=num_threads)
+
+
+@contextmanager
+def _worded(argument: str, queries: Numbered, items: Numbered) -> Iterator[None]:
+    """Word what the core refuses: it knows numbers, not names."""
+    try:
+        yield
+    except _core.RefusedPair as refused:
+        problem, query, item, value = refused.args
+        pair = f"item {items.name(item)!r} of query {queries.name(query)!r}"
+        raise _REFUSALS[problem](f"{argument} has {_REASONS[problem].format(pair=pair, value=value)}") from None
+
+
+def _digest(ids: NDArray[Any]) -> str:
+    """Return a digest of ids, in hexadecimal."""
+    text = "\n".join(ids.tolist()).encode() if ids.dtype.kind == "U" else ids.astype("<i8").tobytes()
+    return blake2b(ids.dtype.kind.encode() + text, digest_size=16).hexdigest()
+
+
+def _aligned(slices: Any, targets: _Judged) -> Any:
+    """Return slices with mappings from ids turned into arrays over the queries or items."""
+    if not isinstance(slices, Mapping):
+        return slices
+    found: dict[Any, Any] = {}
+    for name, given in slices.items():
+        of, labels = given if isinstance(given, tuple) and len(given) == 2 else ("rows", given)
+        if isinstance(labels, Mapping):
+            ids = (targets.item_ids if of == "items" else targets.query_ids).tolist()
+            found[name] = (of, np.array([labels.get(key) for key in ids], dtype=object))
+        else:
+            found[name] = given
+    return found

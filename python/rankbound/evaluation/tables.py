@@ -1,0 +1,220 @@
+"""Runs and qrels as long tables, whichever library holds them."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound._validation import MAX_EXACT_INTEGER
+from rankbound.errors import InvalidParameterError, InvalidTypeError, MissingDependencyError
+from rankbound.evaluation.ids import Ids, as_ids
+
+# Names that other tools give to the columns.
+ALIASES = {
+    "query": ("query", "query_id", "qid", "q_id", "user", "user_id"),
+    "item": ("item", "item_id", "doc", "doc_id", "docid", "docno"),
+    "score": ("score",),
+    "rank": ("rank",),
+    "relevance": ("relevance", "rel", "grade", "label", "target"),
+}
+_ARROW_BACKENDS = ("pyarrow", "polars", "pandas")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of a run or of qrels: query, item, and score, rank or relevance."""
+
+    queries: Ids
+    items: Ids
+    values: NDArray[Any]
+
+
+def as_columns(columns: Any) -> Mapping[str, str]:
+    """Return which names the columns have, checked; None is empty."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns.values()):
+        raise InvalidTypeError(f"columns must map {', '.join(map(repr, ALIASES))} to column names, got {columns!r}")
+    for key in columns:
+        if key not in ALIASES:
+            raise InvalidParameterError(f"columns has {key!r}; it can name {', '.join(map(repr, ALIASES))}")
+    return columns
+
+
+def read_table(data: Any, *, value: str, columns: Mapping[str, str], name: str) -> Table:
+    """Read a run or qrels of any form.
+
+    Parameters
+    ----------
+    data : table, mapping of mappings, str or path-like
+        As in :func:`rankbound.evaluate_run`.
+    value : {"score", "rank", "relevance"}
+        The number to read.
+    columns : mapping of str to str
+        Names of columns, from :func:`as_columns`.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    Table
+        Values are not checked.
+
+    Raises
+    ------
+    InvalidTypeError
+        For what is no table, ids of different kinds, missing ids, and values that are no numbers.
+    InvalidParameterError
+        If a column is not there, or it is not clear which one is meant.
+    FileFormatError
+        For a file that cannot be read.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        from rankbound.evaluation.trec import read_trec  # noqa: PLC0415 - makes the tables of this module
+
+        return read_trec(data, value=value, name=name)
+    if isinstance(data, Mapping):
+        return _from_dicts(data, value, name)
+    frame = _frame(data, name)
+    chosen = {field: _choose(frame.columns, field, columns, name) for field in ("query", "item", value)}
+    numbers = frame[chosen[value]]
+    return Table(
+        _ids(frame[chosen["query"]], f"{name}[{chosen['query']!r}]"),
+        _ids(frame[chosen["item"]], f"{name}[{chosen['item']!r}]"),
+        _numbers(numbers.to_numpy(), value, f"{name}[{chosen[value]!r}]"),
+    )
+
+
+def _from_dicts(data: Mapping[Any, Any], value: str, name: str) -> Table:
+    if value == "rank":
+        raise InvalidParameterError(f"{name} is a mapping, which has no rank column; use tie_break='expected'")
+    for query, of_query in data.items():
+        if not isinstance(of_query, Mapping):
+            raise InvalidTypeError(
+                f"{name} must map each query to a mapping of items to numbers, got {type(of_query).__name__} for "
+                f"{query!r}; pass a table of columns as a pandas, polars or Arrow table"
+            )
+    rows = [(query, item, number) for query, of_query in data.items() for item, number in of_query.items()]
+    if value == "relevance" and rows:
+        # A query without items has no relevant one; any item that is judged not relevant says the same.
+        rows += [(query, rows[0][1], 0) for query, of_query in data.items() if not of_query]
+    queries, items, numbers = zip(*rows, strict=True) if rows else ((), (), ())
+    return Table(
+        as_ids(queries, name=f"{name} (queries)"),
+        as_ids(items, name=f"{name} (items)"),
+        _numbers(np.array(numbers if rows else [], dtype=None if rows else np.float64), value, name),
+    )
+
+
+def _frame(data: Any, name: str) -> Any:
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+
+    try:
+        frame = nw.from_native(data)
+    except TypeError as error:
+        if not hasattr(data, "__arrow_c_stream__"):
+            raise InvalidTypeError(
+                f"{name} must be a pandas, polars or Arrow table, a mapping of mappings, or the path of a TREC file, "
+                f"got {type(data).__name__}"
+            ) from error
+        backend: Any = next((backend for backend in _ARROW_BACKENDS if find_spec(backend)), None)
+        if backend is None:
+            raise MissingDependencyError(
+                f"{name} is an Arrow table, which needs pyarrow: pip install pyarrow"
+            ) from None
+        return nw.from_arrow(data, backend=backend)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _choose(found: list[str], field: str, columns: Mapping[str, str], name: str) -> str:
+    if columns.get(field) in found:
+        return columns[field]
+    candidates = [alias for alias in ALIASES[field] if alias in found]
+    if len(candidates) == 1:
+        return candidates[0]
+    listed = ", ".join(map(repr, found))
+    if candidates:
+        raise InvalidParameterError(
+            f"{name} has {len(candidates)} columns that could be the {field}, {', '.join(map(repr, candidates))}: pass "
+            f"columns={{{field!r}: ...}}"
+        )
+    hint = "; or pass tie_break='rank_column'" if field == "score" and "rank" in found else ""
+    raise InvalidParameterError(
+        f"{name} has no column for the {field} among {listed}: pass columns={{{field!r}: ...}}, or name it one of "
+        f"{', '.join(map(repr, ALIASES[field]))}{hint}"
+    )
+
+
+def _ids(series: Any, place: str) -> Ids:
+    if series.null_count():
+        row = int(series.is_null().to_numpy().argmax())
+        raise InvalidTypeError(f"{place} has no id at row {row}; give every row one")
+    if series.dtype.is_integer():
+        return Ids(_integers(series.to_numpy(), place))
+    encoded = _encode(series)
+    if encoded is None:
+        return as_ids(series.to_list(), name=place)
+    codes, names = encoded
+    if set(map(type, names)) == {str}:
+        return Ids(codes, names)
+    # A categorical column may have integers for names.
+    checked = as_ids(names, name=place)
+    return Ids(checked.values[codes], checked.names)
+
+
+def _integers(array: NDArray[Any], place: str) -> NDArray[Any]:
+    if array.dtype == np.uint64 and array.size and array.max() >= 2**63:
+        raise InvalidTypeError(f"{place} has {array.max()}, beyond 2^63; convert the ids to strings")
+    narrow = array.dtype.itemsize <= 4 and array.dtype != np.uint32
+    return np.ascontiguousarray(array, dtype=np.int32 if narrow else np.int64)
+
+
+def _encode(series: Any) -> tuple[NDArray[Any], list[Any]] | None:
+    """Return the place of each row's id in a list of distinct ids, by the library's own means; None if it has none."""
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+
+    native, is_text = series.to_native(), series.dtype in (nw.String, nw.Categorical, nw.Enum)
+    if not is_text:
+        return None
+    if series.implementation.is_polars():
+        return _encode_polars(native)
+    if series.implementation.is_pyarrow():
+        encoded = native.dictionary_encode() if series.dtype == nw.String else native.unify_dictionaries()
+        encoded = encoded.combine_chunks()
+        return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+    if series.implementation.is_pandas():
+        if series.dtype == nw.String:
+            codes, names = native.factorize()
+            return codes, names.tolist()
+        return native.cat.codes.to_numpy(), native.cat.categories.tolist()
+    return None
+
+
+def _encode_polars(native: Any) -> tuple[NDArray[Any], list[Any]]:
+    import polars as pl  # noqa: PLC0415 - the table is of polars
+
+    coded = native.cast(pl.Categorical) if native.dtype == pl.String else native
+    distinct = coded.unique()
+    numbers, codes = distinct.to_physical().to_numpy(), coded.to_physical().to_numpy()
+    places = np.empty(int(numbers.max()) + 1 if len(numbers) else 0, dtype=np.int32)
+    places[numbers] = np.arange(len(numbers), dtype=np.int32)
+    return places[codes], distinct.cast(pl.String).to_list()
+
+
+def _numbers(array: NDArray[Any], value: str, place: str) -> NDArray[Any]:
+    kind = array.dtype.kind
+    if not (kind in "fiu" or (kind == "b" and value == "relevance")) or array.dtype.char == "g":
+        raise InvalidTypeError(f"{place} holds {array.dtype}; it must hold numbers, each the {value} of an item")
+    if kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        wrong = (array > MAX_EXACT_INTEGER) | (array < -MAX_EXACT_INTEGER if kind == "i" else False)
+        if wrong.any():
+            raise InvalidTypeError(
+                f"{place} has {array[wrong.argmax()]}: integers beyond 2^53 merge as floats; rescale them"
+            )
+    # float32 holds them exactly.
+    narrow = array.dtype.itemsize <= (4 if kind == "f" else 2)
+    return np.ascontiguousarray(array, dtype=np.float32 if narrow else np.float64)

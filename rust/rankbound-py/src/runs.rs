@@ -1,0 +1,118 @@
+//! Runs and relevance judgements as long tables: see `rankbound_core::profile` and `input`.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use rankbound_core::input::{Ids, Qrels, Targets, TrecFile, TrecFormat, Values};
+use rankbound_core::profile::{self, Judged, Run, TieBreak};
+
+use crate::profile::slice;
+use crate::profiles::{AnyItems, PyProfiles, PyTargets, lend_targets, parse_open_tie};
+use crate::run::{InvalidParameterError, Progress, run};
+
+/// Numbers in a type that needs no conversion.
+#[derive(FromPyObject)]
+pub(crate) enum AnyValues<'py> {
+    F32(PyReadonlyArray1<'py, f32>),
+    F64(PyReadonlyArray1<'py, f64>),
+}
+
+impl AnyValues<'_> {
+    fn lend(&self) -> PyResult<Values<'_>> {
+        Ok(match self {
+            Self::F32(values) => Values::Narrow(slice(values)?),
+            Self::F64(values) => Values::Wide(slice(values)?),
+        })
+    }
+}
+
+impl AnyItems<'_> {
+    fn lend(&self) -> PyResult<Ids<'_>> {
+        Ok(match self {
+            Self::I32(ids) => Ids::Narrow(slice(ids)?),
+            Self::I64(ids) => Ids::Wide(slice(ids)?),
+        })
+    }
+}
+
+type PyVector<'py, T> = Bound<'py, PyArray1<T>>;
+
+type PyQrels<'py> =
+    (PyVector<'py, i64>, PyVector<'py, i64>, PyVector<'py, i64>, PyVector<'py, u32>, PyVector<'py, f64>);
+
+/// The relevant items of each query: query ids, item ids, row starts, places among the item ids, grades.
+#[pyfunction]
+#[pyo3(signature = (queries, items, grades, *, num_threads))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+pub(crate) fn group_qrels<'py>(
+    py: Python<'py>,
+    queries: AnyItems<'py>,
+    items: AnyItems<'py>,
+    grades: AnyValues<'py>,
+    num_threads: usize,
+) -> PyResult<PyQrels<'py>> {
+    let (queries, items, grades) = (queries.lend()?, items.lend()?, grades.lend()?);
+    let qrels = run(py, num_threads, &Progress::NONE, |par| Qrels::new(par, &queries, &items, &grades))?;
+    Ok((
+        qrels.query_ids.into_pyarray(py),
+        qrels.item_ids.into_pyarray(py),
+        qrels.starts.into_pyarray(py),
+        qrels.items.into_pyarray(py),
+        qrels.grades.into_pyarray(py),
+    ))
+}
+
+/// The tie profiles of the judged queries of a run, how many of those have no row, how many queries
+/// are not judged, how many depend on an open tie, and the most rows of a judged query.
+#[pyfunction]
+#[pyo3(signature = (queries, items, values, targets, query_ids, item_ids, *, tie_break, open_tie, cut_off, num_threads))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
+pub(crate) fn profile_runs<'py>(
+    py: Python<'py>,
+    queries: AnyItems<'py>,
+    items: AnyItems<'py>,
+    values: AnyValues<'py>,
+    targets: PyTargets<'py>,
+    query_ids: PyReadonlyArray1<'py, i64>,
+    item_ids: PyReadonlyArray1<'py, i64>,
+    tie_break: &str,
+    open_tie: &str,
+    cut_off: usize,
+    num_threads: usize,
+) -> PyResult<(PyProfiles, (usize, usize, u64, usize))> {
+    let tie_break = match tie_break {
+        "expected" => TieBreak::Expected,
+        "largest_id" => TieBreak::LargestId,
+        "largest_id_as_text" => TieBreak::LargestIdAsText,
+        "rank" => TieBreak::Rank,
+        _ => return Err(InvalidParameterError::new_err(format!("tie_break {tie_break:?} is not known"))),
+    };
+    let open_tie = parse_open_tie(open_tie)?;
+    let (starts, relevant, grades, n_items) = lend_targets!(&targets);
+    let (query_ids, item_ids) = (slice(&query_ids)?, slice(&item_ids)?);
+    let table = Run { queries: queries.lend()?, items: items.lend()?, values: values.lend()? };
+    let (inner, counts) = run(py, num_threads, &Progress::NONE, |par| {
+        let targets = Targets::new(starts, relevant, grades, n_items)?;
+        let judged = Judged { targets, query_ids, item_ids };
+        profile::profile_runs(par, &table, &judged, tie_break, open_tie, cut_off)
+    })?;
+    Ok((PyProfiles { inner }, (counts.n_missing, counts.n_ignored, counts.n_open, counts.longest)))
+}
+
+type PyTrecFile<'py> = (PyVector<'py, i32>, PyVector<'py, i32>, PyVector<'py, f64>, Vec<String>, Vec<String>);
+
+/// The lines of a TREC file: places of queries and items among their names, numbers, and the names.
+#[pyfunction]
+#[pyo3(signature = (text, *, value))]
+pub(crate) fn read_trec<'py>(py: Python<'py>, text: &[u8], value: &str) -> PyResult<PyTrecFile<'py>> {
+    let format = match value {
+        "score" => TrecFormat::Scores,
+        "rank" => TrecFormat::Ranks,
+        "relevance" => TrecFormat::Qrels,
+        _ => return Err(InvalidParameterError::new_err(format!("value {value:?} is not known"))),
+    };
+    let file = run(py, 1, &Progress::NONE, |_| TrecFile::parse(text, format))?;
+    let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let (queries, items) = (owned(&file.query_names), owned(&file.item_names));
+    Ok((file.queries.into_pyarray(py), file.items.into_pyarray(py), file.values.into_pyarray(py), queries, items))
+}
