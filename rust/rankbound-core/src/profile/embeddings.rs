@@ -3,7 +3,9 @@
 use super::list::{Profiles, TieGroup};
 use crate::error::{Error, Result};
 use crate::input::{Embeddings, Exclusion, Targets};
-use crate::kernel::{Coder, Codes, LANES, ROWS, SCORES_PER_BLOCK, Thresholds, count_block, score, score_panels};
+use crate::kernel::{
+    Coder, Codes, Kernel, LANES, ROWS, SCORES_PER_BLOCK, Thresholds, column, count_block, score, score_panels,
+};
 use crate::par::Par;
 
 /// How the work is cut up. No result depends on it.
@@ -276,7 +278,6 @@ impl Workspace {
 
 /// The first candidate among items from `start` whose score is not finite.
 fn non_finite(scores: &[f32], start: usize, excluded: &[u32]) -> Option<(usize, f32)> {
-    use crate::kernel::{Kernel, column};
     if f32::all_finite(scores) {
         return None;
     }

@@ -7,6 +7,7 @@ use crate::input::{Similarity, Vectors};
 use crate::testing::Dice;
 
 /// The scores as they are defined, one at a time.
+#[expect(clippy::cast_possible_truncation, reason = "the rounding that is meant")]
 fn defined_score(similarity: Similarity, query: &[f32], item: &[f32], bias: f32) -> f32 {
     let length = |vector: &[f32]| vector.iter().fold(0.0, |sum, &at| sum + f64::from(at) * f64::from(at)).sqrt();
     let (query_length, item_length) = (length(query), length(item));
@@ -79,7 +80,7 @@ impl Case {
             }
         }
         let lists = |dice: &mut Dice, percent: usize| {
-            let row = |dice: &mut Dice| (1..n_items as u32).filter(|_| dice.percent(percent)).collect();
+            let row = |dice: &mut Dice| (1..column(n_items)).filter(|_| dice.percent(percent)).collect();
             (0..n_queries).map(|_| row(dice)).collect::<Vec<_>>()
         };
         let (relevant, excluded) = (lists(dice, 12), lists(dice, 20));
@@ -103,7 +104,7 @@ impl Case {
                 .map(|item| {
                     let bias = self.item_bias.as_ref().map_or(0.0, |bias| bias[item]);
                     let [q, x] = [self.queries.row(query), self.items.row(item)].map(|row| row.to_vec());
-                    let candidate = !self.excluded[query].contains(&(item as u32));
+                    let candidate = !self.excluded[query].contains(&column(item));
                     candidate.then(|| defined_score(similarity, &q, &x, bias))
                 })
                 .collect();
@@ -114,7 +115,7 @@ impl Case {
                     continue;
                 };
                 let count = |matches: fn(&f32, &f32) -> bool| {
-                    scores.iter().flatten().filter(|&score| matches(score, &own)).count() as u32
+                    column(scores.iter().flatten().filter(|&score| matches(score, &own)).count())
                 };
                 found.push((TieGroup { better: count(f32::gt), tied: count(f32::eq), relevant: 1 }, 1.0));
             }
@@ -164,7 +165,7 @@ proptest! {
         let mut draw = || dice.below(1 << 24) as f32 / 8_388_608.0 - 1.0;
         let query = Array2::from_shape_simple_fn((7, n_dimensions), &mut draw);
         let mut items = Array2::from_shape_simple_fn((n_items, n_dimensions), &mut draw);
-        let copies: Vec<u32> = (0..n_items as u32).step_by(7).collect();
+        let copies: Vec<u32> = (0..column(n_items)).step_by(7).collect();
         let original = items.row(0).to_owned();
         copies.iter().for_each(|&copy| items.row_mut(copy as usize).assign(&original));
         let relevant = Lists::new(&vec![copies.clone(); 7]);
