@@ -114,7 +114,7 @@ fn named(error: &Error, scores: &str) -> PyErr {
         Error::AccumulatorRange { .. } | Error::Parameter(_) | Error::ListScore { .. } => {
             InvalidParameterError::new_err(message)
         }
-        Error::OpenTie { .. } => OpenTieError::new_err(message),
+        Error::OpenTie { .. } | Error::OpenTop { .. } => OpenTieError::new_err(message),
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),
