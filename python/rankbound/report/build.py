@@ -8,13 +8,14 @@ import numpy as np
 from rankbound import _core
 from rankbound._options import resolve_num_threads
 from rankbound._progress import told
+from rankbound._tail import tail_classes
 from rankbound._validation import as_score_matrix, check_exact_integers
 from rankbound.baselines import as_class_vector
 from rankbound.comparability import ComparabilityState
 from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.report.config import RankingConfig
-from rankbound.report.families import Grader, Placements, metric_key, tail_classes
+from rankbound.report.families import Grader, Placements, metric_key
 from rankbound.report.floors import baseline_floors
 from rankbound.report.lists import GradedLists, graded_lists
 from rankbound.report.model import SCHEMA_VERSION

@@ -3,7 +3,7 @@
 use super::diversity::{Diversity, Spreads};
 use super::expected_exposure::Target;
 use super::top::Top;
-use crate::aggregate::{Fixed, VALUE_LIMIT};
+use crate::aggregate::Fixed;
 use crate::error::{Error, Result};
 use crate::metric::RankWeights;
 use crate::profile::FixedRow;
@@ -65,7 +65,7 @@ pub enum ListMeasure {
 /// The list by popularity, against which items are unexpected.
 #[derive(Debug)]
 pub struct Unexpected {
-    popular: FixedRow,
+    popular: Box<FixedRow>,
     n_items: usize,
     k: usize,
 }
@@ -79,10 +79,10 @@ impl Unexpected {
         if popularity.is_empty() || k == 0 {
             return Err(Error::Shape(format!("popularity of {} items for the top {k}", popularity.len())));
         }
-        if let Some(item) = popularity.iter().position(|value| !(value.abs() < VALUE_LIMIT)) {
+        if let Some(item) = popularity.iter().position(|value| !value.is_finite()) {
             return Err(Error::Parameter(format!("popularity has {} for item {item}", popularity[item])));
         }
-        let popular = FixedRow::new(popularity, k.min(popularity.len()));
+        let popular = Box::new(FixedRow::new(popularity, k.min(popularity.len())));
         Ok(Self { popular, n_items: popularity.len(), k })
     }
 
