@@ -316,6 +316,7 @@ def catalogue_scores(
     scores: _AnyScores,
     request: _CatalogueRequest,
     *,
+    name: str,
     exclude: tuple[NDArray[np.int64], _Codes] | None,
     mask_neg_inf: bool,
     num_threads: int,

@@ -205,7 +205,7 @@ def as_source(
         )
     matrix = as_score_matrix(recommendations, name="recommendations")
     excluded = as_exclusion(exclude, matrix.shape, np.arange(len(matrix)), scores="recommendations")
-    return ScoredItems(matrix, excluded, neg_inf), threads
+    return ScoredItems(matrix, excluded, neg_inf, name="recommendations"), threads
 
 
 def check_width(source: Source, k: int, label: str) -> None:

@@ -134,9 +134,7 @@ class Novelty(ItemMetric):
         self._put("counts", as_counts(self.counts))
         as_choice(self.q, ("interactions", "users"), name="q")
         if (self.q == "users") != (self.n_users is not None):
-            raise InvalidParameterError(
-                "q='users' needs n_users, the number of training users, and nothing else takes it"
-            )
+            raise InvalidParameterError("q='users' needs n_users, the number of training users; nothing else takes it")
         if self.n_users is not None and as_integer(self.n_users, name="n_users") < self.counts.max():
             raise InvalidParameterError(
                 f"n_users is {self.n_users}, but counts has {self.counts.max():g} for item {self.counts.argmax()}: "

@@ -45,12 +45,13 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredItems:
-    """A score matrix and what is no candidate in it."""
+    """A score matrix, what is no candidate in it, and what the caller calls it."""
 
     matrix: NDArray[Any]
     exclude: Exclusion | None
     mask_neg_inf: bool
     drop_masked: bool = False
+    name: str = "scores"
 
     def __len__(self) -> int:
         return len(self.matrix)
@@ -66,6 +67,7 @@ class ScoredItems:
         return _core.catalogue_scores(
             self.matrix,
             request._replace(drop_masked=self.drop_masked),
+            name=self.name,
             exclude=self.exclude,
             mask_neg_inf=self.mask_neg_inf,
             num_threads=num_threads,

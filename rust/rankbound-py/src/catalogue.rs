@@ -198,14 +198,15 @@ macro_rules! with_request {
     }};
 }
 
-/// Measures the top k of rows of a score matrix.
+/// Measures the top k of rows of a score matrix, which the caller knows by `name`.
 #[pyfunction]
-#[pyo3(signature = (scores, request, *, exclude, mask_neg_inf, num_threads))]
+#[pyo3(signature = (scores, request, *, name, exclude, mask_neg_inf, num_threads))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn catalogue_scores<'py>(
     py: Python<'py>,
     scores: AnyScores<'py>,
     request: PyRequest<'py>,
+    name: &str,
     exclude: Option<PyExclusion<'py>>,
     mask_neg_inf: bool,
     num_threads: usize,
@@ -213,7 +214,7 @@ pub(crate) fn catalogue_scores<'py>(
     let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
     let exclude = exclude.transpose()?;
     let result = with_any_scores!(scores, view => with_request!(request, view.ncols(), request => {
-        run_on(py, "scores", num_threads, &Progress::NONE, |par| {
+        run_on(py, name, num_threads, &Progress::NONE, |par| {
             let exclude = exclude
                 .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
                 .transpose()?;
