@@ -19,7 +19,11 @@ SHOWN = catalogue.exposure(SCORES, 2)
         (lambda: catalogue.catalog_coverage(SHOWN, exclude=[]), errors.InvalidParameterError, "exclude"),
         (lambda: catalogue.catalog_coverage(SCORES, 2, catalog_size=2), errors.InvalidParameterError, "3 items"),
         (lambda: catalogue.exposure([1.0, 2.0], 1), errors.ShapeError, "two dimensions"),
-        (lambda: catalogue.exposure([[1.0, np.nan]], 1), errors.NonFiniteScoreError, "recommendations has NaN at row 0, column 1"),
+        (
+            lambda: catalogue.exposure([[1.0, np.nan]], 1),
+            errors.NonFiniteScoreError,
+            "recommendations has NaN at row 0, column 1",
+        ),
         (lambda: catalogue.exposure(LISTS, 3), errors.InvalidKError, "lists of 2"),
         (lambda: catalogue.exposure(RankedLists([[0, 1]]), 2), errors.InvalidParameterError, "n_items"),
         (lambda: catalogue.exposure(LISTS, 2, n_items=4), errors.ShapeError, "n_items is 4"),
