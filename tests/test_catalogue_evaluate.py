@@ -8,6 +8,7 @@ from rankbound import (
     RankedLists,
     catalogue,
     errors,
+    evaluate_embeddings,
     evaluate_ranked_predictions,
     evaluate_recommender,
     evaluate_scores,
@@ -167,3 +168,9 @@ def test_what_cannot_be_evaluated_is_refused():
     assert evaluate_ranked_predictions(tied, target, metrics="recall@2")["recall@2"] == 1
     with pytest.raises(errors.OpenTieError, match="top 2"):
         evaluate_ranked_predictions(tied, target, metrics="catalog_coverage@2")
+
+
+def test_embeddings_do_not_say_yet_what_is_shown():
+    vectors = np.eye(3, dtype=np.float32)
+    with pytest.raises(errors.InvalidTypeError, match="catalog_coverage@1"):
+        evaluate_embeddings(vectors, vectors, np.eye(3), metrics="catalog_coverage@1")
