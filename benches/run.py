@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 import bootstrap
+import catalogue
 import embeddings
 import label_ranking
 import lists
@@ -22,6 +23,7 @@ BENCHES = {
     "report": report_time,
     "memory": report_memory,
     "bootstrap": bootstrap,
+    "catalogue": catalogue,
     "label_ranking": label_ranking,
     "lists": lists,
     "embeddings": embeddings,

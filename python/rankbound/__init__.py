@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
-    from rankbound import label_ranking, protocols
+    from rankbound import catalogue, label_ranking, protocols
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -61,7 +61,7 @@ _HOMES = {
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
-_MODULES = ("label_ranking", "protocols")
+_MODULES = ("catalogue", "label_ranking", "protocols")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -83,6 +83,7 @@ __all__ = [
     "apply_popularity_discount",
     "apply_rank_percentile",
     "build_ranking_report",
+    "catalogue",
     "compare_models",
     "compare_pair",
     "evaluate_embeddings",

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 _Scores: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 __all__ = [
+    "ExposureSums",
+    "GroupSums",
+    "ListMeasure",
     "ListSums",
     "Profiles",
     "RefusedPair",
@@ -16,6 +19,8 @@ __all__ = [
     "__version__",
     "available_threads",
     "bootstrap_limits",
+    "catalogue_lists",
+    "catalogue_scores",
     "dead_classes",
     "evaluate_lists",
     "exact_log_mean",
@@ -285,3 +290,75 @@ def profile_runs(
 def read_trec(
     text: bytes, *, value: str
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, list[str], list[str]]: ...
+
+_RankWeights: TypeAlias = tuple[str, float]
+
+@final
+class ListMeasure:
+    @staticmethod
+    def mean_weight(weights: _Floats) -> ListMeasure: ...
+    @staticmethod
+    def cosine_diversity(features: _Floats) -> ListMeasure: ...
+    @staticmethod
+    def distance_diversity(distances: _Floats) -> ListMeasure: ...
+    @staticmethod
+    def serendipity(popularity: _Floats, k: int) -> ListMeasure: ...
+    @staticmethod
+    def expected_exposure(weights: _RankWeights, k: int, n_items: int) -> ListMeasure: ...
+
+@final
+class ExposureSums:
+    def merge(self, other: ExposureSums) -> ExposureSums: ...
+    def exposure(self) -> tuple[_Floats, _Floats]: ...
+    def store(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
+    @staticmethod
+    def restore(certain: NDArray[np.uint64], sums: NDArray[np.int64]) -> ExposureSums: ...
+
+@final
+class GroupSums:
+    @staticmethod
+    def of(values: _Floats, codes: _Codes, n_groups: int) -> GroupSums: ...
+    def merge(self, other: GroupSums) -> GroupSums: ...
+    def means(self) -> tuple[_Floats, NDArray[np.uint64]]: ...
+    def mean_of(self, marked: NDArray[np.bool_]) -> float: ...
+
+class _CatalogueRequest(Protocol):
+    @property
+    def k(self) -> int: ...
+    @property
+    def rows(self) -> NDArray[np.uint64]: ...
+    @property
+    def measures(self) -> Sequence[ListMeasure]: ...
+    @property
+    def targets(self) -> _Targets | None: ...
+    @property
+    def weights(self) -> _RankWeights | None: ...
+    @property
+    def class_hits(self) -> bool: ...
+    @property
+    def drop_masked(self) -> bool: ...
+
+_CatalogueFound: TypeAlias = tuple[list[_Floats], ExposureSums, GroupSums, int]
+
+def catalogue_scores(
+    scores: _AnyScores,
+    request: _CatalogueRequest,
+    *,
+    name: str,
+    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    mask_neg_inf: bool,
+    num_threads: int,
+) -> _CatalogueFound: ...
+def catalogue_lists(
+    items: NDArray[np.int32] | NDArray[np.int64],
+    scores: _Floats | None,
+    starts: NDArray[np.uint64],
+    lengths: NDArray[np.uint64],
+    request: _CatalogueRequest,
+    *,
+    n_items: int,
+    as_listed: bool,
+    keep_first: bool,
+    check_scores: bool,
+    num_threads: int,
+) -> _CatalogueFound: ...

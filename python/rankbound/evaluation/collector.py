@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_choice, as_flag
+from rankbound.catalogue.accumulator import Accumulator, Addition
+from rankbound.catalogue.source import Source
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.fingerprint import Fingerprint
 from rankbound.evaluation.plan import Plan
@@ -24,7 +26,8 @@ class Batch:
     """One batch to be added: profiles of its lists, and what else is known about them.
 
     ``upper`` holds the profiles with every open tie broken for the list, where ``profiles`` hold the least they can be
-    worth. ``ranking`` makes what metrics of the caller's read; without it there can be none.
+    worth. ``ranking`` makes what metrics of the caller's read, ``source`` is what catalogue metrics read; without them
+    there can be none.
     """
 
     profiles: _core.Profiles
@@ -32,6 +35,7 @@ class Batch:
     sample_ids: NDArray[Any]
     upper: _core.Profiles | None = None
     ranking: Callable[[], RankingBatch] | None = None
+    source: Source | None = None
     debug_rows: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -52,6 +56,7 @@ class Collector:
         self.plan = plan
         self.kept_dtype = kept_dtype
         self.num_threads = num_threads
+        self.catalogue = Accumulator(plan.catalogues)
         self.reset()
 
     def reset(self) -> None:
@@ -61,7 +66,11 @@ class Collector:
         self.sums: _core.ListSums | None = None
         self.upper: _core.ListSums | None = None
         self.fingerprint = Fingerprint()
-        self.values: dict[str, list[NDArray[Any]]] = {key: [] for key in self.plan.keys}
+        self.catalogue.reset()
+        # Some catalogue metrics belong to no list.
+        with_values = {metric.key for metric in self.plan.core}.union(self.catalogue.list_keys)
+        with_values.update(key for custom in self.plan.customs for key in custom.result_keys)
+        self.values: dict[str, list[NDArray[Any]]] = {key: [] for key in self.plan.keys if key in with_values}
         self.ids: list[NDArray[Any]] = []
         self.scored: list[NDArray[np.bool_]] = []
         self.debug_rows: list[dict[str, Any]] = []
@@ -90,7 +99,10 @@ class Collector:
         values = {metric.key: column for metric, column in zip(core, columns, strict=True)}
         merged = sums if self.sums is None else self.sums.merge(sums)
         merged_upper = upper if self.upper is None or upper is None else self.upper.merge(upper)
+        addition = self._catalogue_addition(batch, scored)
+        total = None if addition is None else self.catalogue.sum_with(addition)
         values |= self._update_customs(batch, scored)
+        self.catalogue.total = total
         self.sums, self.upper = merged, merged_upper
         self.n_rows += len(scored)
         self.n_scored_rows += int(scored.sum())
@@ -103,6 +115,19 @@ class Collector:
             for key, column in values.items():
                 kept = column if everything else column[scored]
                 self.values[key].append(kept.astype(self.kept_dtype, copy=False))
+            for key, column in ({} if addition is None else addition.values).items():
+                self.values[key].append(column.astype(self.kept_dtype, copy=False))
+
+    def _catalogue_addition(self, batch: Batch, scored: NDArray[np.bool_]) -> Addition | None:
+        if not self.plan.catalogues:
+            return None
+        if batch.source is None:
+            raise InvalidTypeError(
+                f"metrics has {self.plan.catalogues[0].label}, which reads which items are shown, and this input does "
+                "not say: pass scores or ranked lists"
+            )
+        targets = batch.targets.core(graded=True)
+        return self.catalogue.find(batch.source, np.flatnonzero(scored), targets, num_threads=self.num_threads)
 
     def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         if not self.plan.customs:
@@ -149,8 +174,10 @@ class Collector:
             raise InvalidParameterError(
                 "evaluators with different collect_per_user or per_user_dtype cannot be merged: values would be lost"
             )
+        self.catalogue.check_same(other.catalogue)
         if other.sums is None:
             return
+        self.catalogue.merge(other.catalogue)
         fingerprint = self.fingerprint.join(other.fingerprint)
         both_upper = None if self.upper is None or other.upper is None else self.upper.merge(other.upper)
         self.sums, self.upper = (
@@ -259,7 +286,7 @@ class Collector:
                     f"{type(custom).__name__}.compute returned no {missing[0]!r}; it must return every result key"
                 )
             metrics |= {key: float(computed[key]) for key in custom.result_keys}
-        return metrics, ties
+        return metrics | self.catalogue.compute(), ties
 
     def _row_slice(self, mask: NDArray[np.bool_], values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
         scored = np.concatenate(self.scored) if self.scored else np.empty(0, dtype=np.bool_)
@@ -270,7 +297,10 @@ class Collector:
             count_key = count_keys.get(key)
             if count_key:
                 found[count_key] = found["n_scored_rows"]
-            found[key] = (_core.exact_log_mean if count_key else _core.exact_mean)(column[within])
+            kept = column[within]
+            if key in self.catalogue.list_keys:
+                kept = kept[~np.isnan(kept)]  # Of lists too short to have a value.
+            found[key] = (_core.exact_log_mean if count_key else _core.exact_mean)(kept)
         return found
 
 

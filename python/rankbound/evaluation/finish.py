@@ -5,6 +5,7 @@ from typing import Any
 
 from rankbound import _core
 from rankbound._core import __version__
+from rankbound.catalogue.source import Source
 from rankbound.errors import EmptyInputError, InvalidTypeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.plan import Plan
@@ -29,6 +30,7 @@ def finish(
     protocol: Callable[[], Mapping[str, Any]],
     num_threads: int,
     upper: Callable[[Targets], _core.Profiles] | None = None,
+    source: Source | None = None,
 ) -> EvaluationResult:
     """Evaluate lists whose tie profiles are made in one go.
 
@@ -44,6 +46,8 @@ def finish(
         Candidates of the longest list.
     sample_ids, slices, collect_per_user, per_user_dtype, metadata, num_threads
         As in :func:`rankbound.evaluate_scores`, the last one resolved.
+    source : Source or None, default None
+        The recommendations, for catalogue metrics.
     protocol : callable
         Returns what the input adds to the protocol; called after ``profile``.
     upper : callable or None, default None
@@ -67,14 +71,17 @@ def finish(
     # Groups of rows are read from the values.
     dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(groups.rows))
 
-    def collect(of: Targets, *, kept_dtype: str | None) -> Collector:
-        collector = Collector(plan, kept_dtype=kept_dtype, num_threads=num_threads)
-        collector.add(Batch(profile(of), of, ids, upper=None if upper is None else upper(of)))
+    def collect(of: Targets, metrics: Plan, *, kept_dtype: str | None) -> Collector:
+        collector = Collector(metrics, kept_dtype=kept_dtype, num_threads=num_threads)
+        above = None if upper is None else upper(of)
+        collector.add(Batch(profile(of), of, ids, upper=above, source=source))
         return collector
 
-    collector = collect(targets, kept_dtype=kept_dtype)
+    collector = collect(targets, plan, kept_dtype=kept_dtype)
     found = protocol()
-    item_slices = {name: collect(targets.of_items(mask), kept_dtype=None) for name, mask in groups.items.items()}
+    item_slices = {
+        name: collect(targets.of_items(mask), plan.of_lists, kept_dtype=None) for name, mask in groups.items.items()
+    }
     return collector.result(
         width=width,
         per_user_dtype=dtype,
@@ -114,6 +121,7 @@ def protocol_of(collector: Collector, of_input: Mapping[str, Any]) -> dict[str, 
         "n_scored_rows": collector.n_scored_rows,
         "n_no_truth": collector.n_rows - collector.n_scored_rows,
     }
+    catalogue = {"catalogue": collector.catalogue.protocol()} if collector.plan.catalogues else {}
     return {
         "schema": PROTOCOL,
         "candidates": dict(of_input["candidates"]),
@@ -124,6 +132,7 @@ def protocol_of(collector: Collector, of_input: Mapping[str, Any]) -> dict[str, 
         },
         "ties": {"rule": "expectation", "equality": "exact", **of_input["ties"]},
         "metrics": {"labels": collector.plan.labels},
+        **catalogue,
         "population": {**population, **of_input.get("population", {})},
         "version": __version__,
     }

@@ -1,14 +1,17 @@
 """Which metrics an evaluation computes, checked once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rankbound.catalogue.metrics import parse_catalogue
+from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
 from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
 from rankbound.metrics.spec import CoreMetric
 
 _RESERVED = ("n_scored_rows", "n_units", "debug", "sample_id")
+_KINDS = (MetricSpec, RankingMetric, CatalogueMetric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +20,12 @@ class Plan:
 
     specs: tuple[MetricSpec, ...]
     customs: tuple[RankingMetric, ...]
+    catalogues: tuple[CatalogueMetric, ...] = ()
 
     @property
-    def metrics(self) -> "tuple[MetricSpec | RankingMetric, ...]":
+    def metrics(self) -> "tuple[MetricSpec | RankingMetric | CatalogueMetric, ...]":
         """All of them, built-in metrics first."""
-        return (*self.specs, *self.customs)
+        return (*self.specs, *self.customs, *self.catalogues)
 
     @property
     def core(self) -> list[CoreMetric]:
@@ -31,12 +35,18 @@ class Plan:
     @property
     def keys(self) -> list[str]:
         """The result keys, built-in metrics first."""
-        return [metric.key for metric in self.core] + [key for custom in self.customs for key in custom.result_keys]
+        others: list[RankingMetric | CatalogueMetric] = [*self.customs, *self.catalogues]
+        return [metric.key for metric in self.core] + [key for metric in others for key in metric.result_keys]
 
     @property
     def graded(self) -> bool:
         """Whether grades matter."""
-        return any(spec.is_graded for spec in self.specs)
+        return any(spec.is_graded for spec in self.specs) or any(metric.is_graded for metric in self.catalogues)
+
+    @property
+    def of_lists(self) -> "Plan":
+        """The plan without catalogue metrics, for groups of relevant items."""
+        return replace(self, catalogues=())
 
     @property
     def required_k(self) -> int | None:
@@ -48,7 +58,7 @@ class Plan:
     @property
     def labels(self) -> list[str]:
         """The metrics as text."""
-        return [spec.label for spec in self.specs] + [type(custom).__name__ for custom in self.customs]
+        return [_label(metric) for metric in self.metrics]
 
     def check_width(self, width: int, n_items: int) -> None:
         """Refuse metrics that look deeper than the lists go, unless the lists hold the whole catalogue.
@@ -68,10 +78,9 @@ class Plan:
         for metric in self.metrics:
             depth = metric.required_k
             if depth is not None and depth > width and width < n_items:
-                label = metric.label if isinstance(metric, MetricSpec) else type(metric).__name__
                 raise InvalidKError(
-                    f"metrics has {label}, which looks at {depth} places, but predictions has lists of {width}; pass "
-                    "longer lists or lower the cut-off"
+                    f"metrics has {_label(metric)}, which looks at {depth} places, but predictions has lists of "
+                    f"{width}; pass longer lists or lower the cut-off"
                 )
 
 
@@ -80,7 +89,7 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
 
     Parameters
     ----------
-    metrics : MetricSpec, RankingMetric, str, iterable of them, or None
+    metrics : MetricSpec, RankingMetric, CatalogueMetric, str, iterable of them, or None
         None takes CalibratedRecall and NDCG at ``width``.
     width : int or None
         Places per list; None if it is not known beforehand.
@@ -101,12 +110,12 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
         if width is None or width < 1:
             raise InvalidParameterError("metrics must be given: the lists have no width to take the cut-off from")
         metrics = [CalibratedRecall(width), NDCG(width)]
-    given = [metrics] if isinstance(metrics, (str, MetricSpec, RankingMetric)) else metrics
+    given = [metrics] if isinstance(metrics, (str, *_KINDS)) else metrics
     if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
         raise InvalidTypeError(f"metrics must be metrics such as NDCG(10), got {metrics!r}")
-    parsed = [parse(metric) if isinstance(metric, str) else metric for metric in given]
+    parsed = [_parsed(metric) if isinstance(metric, str) else metric for metric in given]
     for metric in parsed:
-        if not isinstance(metric, (MetricSpec, RankingMetric)):
+        if not isinstance(metric, _KINDS):
             hint = f"; write {metric.__name__}(10)" if isinstance(metric, type) else ""
             raise InvalidTypeError(f"metrics has {metric!r}, which is no metric{hint}")
     if not parsed:
@@ -114,9 +123,19 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
     plan = Plan(
         tuple(metric for metric in parsed if isinstance(metric, MetricSpec)),
         tuple(metric for metric in parsed if isinstance(metric, RankingMetric)),
+        tuple(metric for metric in parsed if isinstance(metric, CatalogueMetric)),
     )
     _check_keys(plan)
     return plan
+
+
+def _parsed(label: str) -> MetricSpec | CatalogueMetric:
+    catalogue = parse_catalogue(label)
+    return parse(label) if catalogue is None else catalogue
+
+
+def _label(metric: MetricSpec | RankingMetric | CatalogueMetric) -> str:
+    return type(metric).__name__ if isinstance(metric, RankingMetric) else metric.label
 
 
 def _check_keys(plan: Plan) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import as_choice, as_count, as_flag, resolve_num_threads
+from rankbound.catalogue.source import ListedItems, list_arrays
 from rankbound.errors import InvalidParameterError, ShapeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.debug import debug_rows_of
@@ -96,7 +97,7 @@ class ListCollector:
         self.row_masks = dict(row_masks or {})
         self.item_masks = dict(item_masks or {})
         self.of_items = {
-            name: Collector(plan, kept_dtype=None, num_threads=options.num_threads) for name in self.item_masks
+            name: Collector(plan.of_lists, kept_dtype=None, num_threads=options.num_threads) for name in self.item_masks
         }
         self._forget()
 
@@ -140,6 +141,9 @@ class ListCollector:
             if shown > 0:
                 first = targets.rows(0, min(shown, len(targets)))
                 batch.debug_rows = debug_rows_of(read.rows(0, shown), first, self.whole.n_rows, self.plan.required_k)
+        if self.plan.catalogues:
+            options = self.options
+            batch.source = ListedItems(lists, options.open_tie, options.duplicates, options.validate_predictions)
         others = {}
         for name, mask in self.item_masks.items():
             others[name], _ = self._profile(lists, targets.of_items(mask), sample_ids)
@@ -166,21 +170,15 @@ class ListCollector:
         targets.check_grades(self.plan.specs)
 
     def _profile(self, lists: RankedLists, targets: Targets, sample_ids: NDArray[Any]) -> tuple[Batch, int]:
-        n_rows, width = lists.indices.shape
-        items = np.ascontiguousarray(lists.indices)
-        if items.dtype not in (np.int32, np.int64):
-            items = items.astype(np.int64)
-        scores = None if lists.scores is None else np.ascontiguousarray(lists.scores, dtype=np.float64).reshape(-1)
-        starts = np.arange(n_rows, dtype=np.uint64) * np.uint64(width)
-        lengths = np.full(n_rows, width) if lists.lengths is None else lists.lengths
+        items, scores, starts, lengths = list_arrays(lists)
         options = self.options
 
         def profiles(open_tie: str) -> tuple[_core.Profiles, int]:
             return _core.profile_lists(
-                items.reshape(-1),
+                items,
                 scores,
                 starts,
-                lengths.astype(np.uint64),
+                lengths,
                 targets.core(graded=self.plan.graded),
                 open_tie=open_tie,
                 cut_off=self.plan.required_k or targets.n_items,

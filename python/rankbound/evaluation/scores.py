@@ -11,6 +11,7 @@ from rankbound._exclusion import Exclusion, as_exclusion
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._progress import told
 from rankbound._validation import as_numpy, as_score_matrix
+from rankbound.catalogue.source import ScoredItems
 from rankbound.errors import InvalidTypeError, ShapeError
 from rankbound.evaluation.finish import finish
 from rankbound.evaluation.plan import as_plan
@@ -46,7 +47,8 @@ def evaluate_scores(
     targets : scipy sparse matrix or array_like of shape (n_rows, n_items)
         Grades; items with a grade above 0 are relevant. Grades matter to graded metrics alone.
     metrics : metric, str, sequence of them, or None, default None
-        Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG over all items.
+        Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG over all items. Metrics of
+        :mod:`rankbound.catalogue` are over the rows with relevant items, like all others.
     exclude : scipy sparse matrix or boolean array of shape (n_rows, n_items), or None, default None
         Items that are no candidates in a row, such as those its user has seen.
     mask : boolean array of shape (n_rows, n_items) or (n_items,), or None, default None
@@ -140,6 +142,7 @@ def evaluate_scores(
         metadata=metadata,
         protocol=protocol,
         num_threads=threads,
+        source=ScoredItems(matrix, excluded, neg_inf, drop_masked=drop),
     )
 
 

@@ -8,13 +8,16 @@ import numpy as np
 from rankbound import _core
 from rankbound._options import resolve_num_threads
 from rankbound._progress import told
+from rankbound._tail import tail_classes
 from rankbound._validation import as_score_matrix, check_exact_integers
 from rankbound.baselines import as_class_vector
+from rankbound.catalogue.metrics import IntraListDiversity
 from rankbound.comparability import ComparabilityState
-from rankbound.errors import InvalidParameterError, InvalidTypeError
+from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.result import EvaluationResult
+from rankbound.report.catalogue import Shown
 from rankbound.report.config import RankingConfig
-from rankbound.report.families import Grader, Placements, metric_key, tail_classes
+from rankbound.report.families import Grader, Placements, metric_key
 from rankbound.report.floors import baseline_floors
 from rankbound.report.lists import GradedLists, graded_lists
 from rankbound.report.model import SCHEMA_VERSION
@@ -38,6 +41,7 @@ def build_ranking_report(
     segments: Any = None,
     train_segments: Any = None,
     class_values: Any = None,
+    features: Any = None,
     config: RankingConfig | None = None,
     protocol: Mapping[str, Mapping[str, Any]] | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
@@ -78,6 +82,11 @@ def build_ranking_report(
     class_values : array_like of shape (n_classes,) or None, default None
         Price or margin per class: adds the family ``value``, the expected value captured in the top k as a sum and as
         a share of what the truths are worth.
+    features : array_like or scipy sparse matrix of shape (n_classes, n_features), or None, default None
+        What the classes are like, no vector all zero: adds ``intra_list_diversity``, the expected mean cosine distance
+        between two classes of the top k, to the family ``catalogue``, at the cost of another pass over the scores per
+        ranking. ``novelty`` and ``average_recommendation_popularity`` are there with ``y_train``, ``popularity`` or a
+        ``state`` of other data, ``serendipity`` with the first two.
     config : RankingConfig or None, default None
         All further options; None takes the defaults.
     protocol : mapping of str to mapping, or None, default None
@@ -124,6 +133,11 @@ def build_ranking_report(
         exclude=exclude,
     )
     values_of_classes = None if class_values is None else as_class_vector(class_values, n_classes, name="class_values")
+    diversity = None if features is None else IntraListDiversity(settings.k, features=features)
+    if diversity is not None and diversity.n_items != n_classes:
+        raise ShapeError(
+            f"features has {diversity.n_items} vectors, but there are {n_classes} classes; give one per class"
+        )
     given = _given_protocol(protocol)
     warnings = list_warnings(given)
     floors = baseline_floors(
@@ -178,7 +192,30 @@ def build_ranking_report(
     values = {name: grader.list_values(placed) for name, placed in placements.items()}
     families = {name: grader.families(placed, values[name]) for name, placed in placements.items()}
     primary = settings.primary_objective
-    chance = _chance(scan, placements[primary])
+    placements["chance"] = chance = _chance(scan, placements[primary])
+    values["chance"] = grader.list_values(chance)
+    families["chance"] = grader.families(chance, values["chance"])
+    shown = Shown(
+        matrix=matrix,
+        lists=lists,
+        k=settings.k,
+        mask_neg_inf=settings.mask_neg_inf,
+        n_candidates=scan.n_candidates,
+        num_threads=resolve_num_threads(settings.num_threads),
+    )
+    catalogue: dict[str, dict[str, float]] = {name: {} for name in families}
+    # Popularity among the graded labels themselves would say nothing about what was known before.
+    in_sample = "evaluation" in (frequencies.tail_source, frequencies.fitted_on if state is not None else None)
+    if not in_sample:
+        catalogue = shown.popularity(frequencies.tail_counts, placements)
+    if "global_pop" in floors:
+        hits = {name: of_lists[metric_key(("hit", settings.k))] for name, of_lists in values.items()}
+        for name, value in shown.serendipity(hits, hits["global_pop"]).items():
+            catalogue[name]["serendipity"] = value
+    if diversity is not None:
+        for name, value in shown.diversity(diversity, transforms, floors).items():
+            catalogue[name]["intra_list_diversity"] = value
+    families |= {name: {**families[name], "catalogue": found} for name, found in catalogue.items() if found}
     uncertainty = bootstrap_units(
         values[primary],
         {name: values[name] for name in floors},
@@ -245,7 +282,7 @@ def build_ranking_report(
             "objective_alpha": alphas,
             "ties": grader.ties(placements[primary], n_tied_at_cut),
             "baselines": {name: families[name] for name in floors},
-            "chance": grader.families(chance, grader.list_values(chance)),
+            "chance": families["chance"],
             "uncertainty": uncertainty,
             "primary_score": {"metric": score, "value": families[primary]["micro"][score]},
             "warnings": warnings,

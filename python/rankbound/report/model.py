@@ -12,10 +12,14 @@ Metrics = dict[str, Number]
 
 
 class Families(Struct, frozen=True, forbid_unknown_fields=True):
-    """Metrics of one ranking of all lists: means over lists, catalogue and per-class metrics, and captured value."""
+    """Metrics of one ranking of all lists: means over lists, catalogue and per-class metrics, and captured value.
+
+    ``catalogue`` holds novelty, serendipity and diversity, as far as their data was given.
+    """
 
     micro: Metrics
     macro: Metrics
+    catalogue: Metrics | UnsetType = UNSET
     value: Metrics | UnsetType = UNSET
 
 

@@ -213,6 +213,22 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A tie at the end of a list that reaches into its top K, which items beyond it may share.
+    #[error(
+        "list {list} ends within a tie that reaches into its top {k}: {tied} of its {length} items share the last score, \
+         and items that are not listed may share it too, so what the top {k} holds is unknown. Pass longer lists, or \
+         open_tie='as_listed' to take the tie as complete"
+    )]
+    OpenTop {
+        /// The list.
+        list: usize,
+        /// The cut-off.
+        k: usize,
+        /// Listed items in the tie.
+        tied: usize,
+        /// Items in the list.
+        length: usize,
+    },
     /// An option outside its range, or options that contradict one another.
     #[error("{0}")]
     Parameter(String),

@@ -4,6 +4,7 @@
 // PyO3's macros generate `unsafe`; nothing written here is.
 mod adjust;
 mod aggregate;
+mod catalogue;
 mod embeddings;
 mod label_ranking;
 mod metric;
@@ -26,6 +27,9 @@ mod _core {
 
     #[pymodule_export]
     use super::aggregate::{exact_log_mean, exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
+
+    #[pymodule_export]
+    use super::catalogue::{PyExposureSums, PyGroupSums, PyListMeasure, catalogue_lists, catalogue_scores};
 
     #[pymodule_export]
     use super::embeddings::profile_embeddings;

@@ -116,7 +116,7 @@ fn named(error: &Error, scores: &str) -> PyErr {
         Error::AccumulatorRange { .. } | Error::Parameter(_) | Error::ListScore { .. } => {
             InvalidParameterError::new_err(message)
         }
-        Error::OpenTie { .. } => OpenTieError::new_err(message),
+        Error::OpenTie { .. } | Error::OpenTop { .. } => OpenTieError::new_err(message),
         Error::Line { .. } => FileFormatError::new_err(message),
         // The names of the ids are known in Python alone, which words the message.
         &Error::Pair { query, item, problem } => {

@@ -1,5 +1,6 @@
 //! What the top K of many rows does to the catalogue: expected exposure and coverage per class.
 
+use super::exposure::{Exposure, ExposureSums};
 use super::fixed::{Fixed, LIMB_BITS};
 use crate::kernel::{BLOCK, Cut, Kernel, TopK, column};
 
@@ -31,15 +32,6 @@ pub struct CatalogueSums {
     all_certain: i64,
     rows_since_carry: u32,
     last: Option<((u32, u32), Share)>,
-}
-
-/// Expected exposure and the probability of having been shown at least once, per class.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Exposure {
-    /// Expected number of rows that show the class in their top K.
-    pub expected: Vec<f64>,
-    /// Probability that at least one row shows it.
-    pub seen: Vec<f64>,
 }
 
 impl CatalogueSums {
@@ -124,22 +116,26 @@ impl CatalogueSums {
     }
 
     /// The expectations, per class.
-    #[expect(clippy::missing_panics_doc, reason = "counts of rows are not negative")]
     pub fn exposure(&self) -> Exposure {
+        self.sums().exposure()
+    }
+
+    /// The same sums, class by class, to be kept and merged at rest.
+    #[expect(clippy::missing_panics_doc, reason = "counts of rows are not negative")]
+    pub fn sums(&self) -> ExposureSums {
         let one = Fixed::from_f64(1.0);
         let sum = |class: usize, limb: usize| -> Fixed {
             let shares = [self.share[class], self.block_share[class / BLOCK], self.all_share];
             shares.map(|share| Fixed::from_limbs(share[limb], share[limb + 1])).into_iter().sum()
         };
-        let per_class = self.certain.iter().enumerate().map(|(class, &certain)| {
+        let mut sums = ExposureSums::new(self.certain.len());
+        for (class, &certain) in self.certain.iter().enumerate() {
             let certain = u64::try_from(certain + self.all_certain).expect("no class is shown fewer than 0 times");
-            let expected = (one.times(certain) + sum(class, 0)).to_f64();
-            // Adding 0 turns -0 into 0.
-            let seen = if certain > 0 { 1.0 } else { -libm::expm1(sum(class, 2).to_f64()) + 0.0 };
-            (expected, seen)
-        });
-        let (expected, seen) = per_class.unzip();
-        Exposure { expected, seen }
+            sums.certain[class] = certain;
+            sums.expected[class] = one.times(certain) + sum(class, 0);
+            sums.unseen[class] = sum(class, 2);
+        }
+        sums
     }
 
     /// The share of a row whose cut leaves `slots` places to a group of `size`. Remembered, because

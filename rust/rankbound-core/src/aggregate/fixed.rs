@@ -94,8 +94,13 @@ impl Fixed {
 
     /// The sum as a low limb of [`LIMB_BITS`] bits, not negative, and a high one.
     pub(super) fn limbs(self) -> [i64; 2] {
+        self.try_limbs().expect("a single value fits its limbs")
+    }
+
+    /// The same for a sum of any size; none if the high limb cannot hold it.
+    pub(super) fn try_limbs(self) -> Option<[i64; 2]> {
         let low = self.0 & ((1 << LIMB_BITS) - 1);
-        [low, self.0 >> LIMB_BITS].map(|limb| i64::try_from(limb).expect("a single value fits its limbs"))
+        Some([i64::try_from(low).ok()?, i64::try_from(self.0 >> LIMB_BITS).ok()?])
     }
 
     /// The sum of two limbs of any size.

@@ -55,6 +55,49 @@ impl GroupSums {
         Ok(groups)
     }
 
+    /// Groups without values.
+    pub fn empty(n_groups: usize) -> Self {
+        Self { sums: vec![Fixed::default(); n_groups], counts: vec![0; n_groups] }
+    }
+
+    /// Adds a probability to a group.
+    pub(crate) fn add_probability(&mut self, group: usize, probability: f64) {
+        self.sums[group] += Fixed::from_f64(probability);
+        self.counts[group] += 1;
+    }
+
+    /// Adds the values of another collection over the same groups.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of groups; [`Error::Parameter`] if a sum leaves its range.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        if self.sums.len() != other.sums.len() {
+            return Err(Error::Shape(format!("sums over {} and {} groups", self.sums.len(), other.sums.len())));
+        }
+        for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
+            *mine = mine.plus(*theirs).ok_or_else(|| Error::Parameter("the sum of the values is too large".into()))?;
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        Ok(())
+    }
+
+    /// The mean of all values of the groups that are marked, rounded once; NaN for no values.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is a mark per group; [`Error::Parameter`] if the sum leaves its
+    /// range.
+    pub fn mean_of(&self, marked: &[bool]) -> Result<f64> {
+        if marked.len() != self.sums.len() {
+            return Err(Error::Shape(format!("{} marks for {} groups", marked.len(), self.sums.len())));
+        }
+        let (mut total, mut count) = (Fixed::default(), 0);
+        for ((sum, own), _) in self.sums.iter().zip(&self.counts).zip(marked).filter(|(_, marked)| **marked) {
+            total = total.plus(*sum).ok_or_else(|| Error::Parameter("the sum of the values is too large".into()))?;
+            count += own;
+        }
+        Ok(total.mean(count))
+    }
+
     /// The sum of each group.
     pub fn sums(&self) -> Vec<f64> {
         self.sums.iter().map(|sum| sum.to_f64()).collect()
@@ -82,6 +125,17 @@ mod tests {
         assert_eq!(groups.counts(), [2, 0, 2]);
         let means = groups.means();
         assert!(means[0] == 0.375 && means[1].is_nan() && means[2] == 1.0);
+    }
+
+    #[test]
+    fn merged_groups_hold_all_values() {
+        let mut groups = GroupSums::new(&[1.0, 0.5], &[2, 0], 3).unwrap();
+        groups.merge(&GroupSums::new(&[0.25], &[2], 3).unwrap()).unwrap();
+        assert_eq!((groups.sums(), groups.counts()), (vec![0.5, 0.0, 1.25], &[1, 0, 2][..]));
+        assert_eq!(groups.mean_of(&[true, true, false]), Ok(0.5));
+        assert_eq!(groups.mean_of(&[true, false, true]), Ok(1.75 / 3.0));
+        assert!(groups.mean_of(&[false, true, false]).unwrap().is_nan());
+        assert!(groups.mean_of(&[true]).is_err() && groups.merge(&GroupSums::empty(2)).is_err());
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 mod catalogue;
 mod concentration;
+mod exposure;
 mod fingerprint;
 mod fixed;
 mod groups;
 mod list_sums;
 mod log_mean;
 
-pub use catalogue::{CatalogueSums, Exposure};
+pub use catalogue::CatalogueSums;
 pub use concentration::{entropy, gini};
+pub use exposure::{Exposure, ExposureSums, StoredSums};
 pub use fingerprint::{BASES, fingerprint};
 pub(crate) use fixed::significand_and_exponent;
 pub use fixed::{Fixed, VALUE_LIMIT};

@@ -99,7 +99,7 @@ const LISTED: u64 = 2;
 const PER_WORD: u32 = 32;
 
 /// Finds a list's relevant items among those listed, and items listed twice.
-struct Finder {
+pub(crate) struct Finder {
     // Bits per item, all 0 between two lists: few enough to stay in the nearest cache.
     marks: Vec<u64>,
     n_items: usize,
@@ -119,7 +119,7 @@ fn word_and_shift(item: u32) -> (usize, u32) {
 }
 
 impl Finder {
-    fn new(n_items: usize) -> Self {
+    pub(crate) fn new(n_items: usize) -> Self {
         Self {
             marks: vec![0; n_items.div_ceil(PER_WORD as usize)],
             n_items,
@@ -180,6 +180,18 @@ impl Finder {
         }
         profiles.push(&mut self.found, &self.missing);
         Ok(open)
+    }
+
+    /// Refuses a list with items that are unknown or listed twice, and returns the positions that
+    /// are left if only some are.
+    pub(crate) fn check<I: Copy + Into<i64>>(
+        &mut self,
+        list: usize,
+        items: &[I],
+        keep_first: bool,
+    ) -> Result<Option<&[usize]>> {
+        self.find(list, items, &[], keep_first)?;
+        Ok((keep_first && self.kept.len() < items.len()).then_some(&self.kept))
     }
 
     /// Fills `positions` with the places of the relevant items, rising, `absent` with those that are
@@ -285,7 +297,8 @@ pub(super) fn close_tie(
     found.extend(grades[..n_inside].iter().enumerate().map(place));
 }
 
-fn check_scores(list: usize, scores: &[f64]) -> Result<()> {
+/// Refuses scores that are NaN or rise.
+pub(crate) fn check_scores(list: usize, scores: &[f64]) -> Result<()> {
     let refuse = |position: usize, rule| Err(Error::ListScore { list, position, value: scores[position], rule });
     if let Some(position) = scores.iter().position(|score| !score.is_finite()) {
         return refuse(position, "be finite; end a list before items that are no candidates, with lengths=");

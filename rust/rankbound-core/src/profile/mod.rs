@@ -17,7 +17,9 @@ mod tests;
 
 pub use embeddings::profile_embeddings;
 pub use list::{BrokenTies, Profiles, TieGroup, TieProfile};
+pub(crate) use lists::{Finder, check_scores};
 pub use lists::{ItemLists, ListRules, OpenTie, profile_lists};
+pub(crate) use popularity::FixedRow;
 pub use popularity::Popularity;
 pub use ranker::Ranker;
 pub use runs::{Judged, Run, RunCounts, TieBreak, profile_runs};

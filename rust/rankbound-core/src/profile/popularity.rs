@@ -15,7 +15,7 @@ pub struct Popularity {
 
 /// One row of fixed scores with its unmasked ranking, found once for all lists.
 #[derive(Debug)]
-pub(super) struct FixedRow {
+pub(crate) struct FixedRow {
     scores: Vec<f64>,
     /// Classes by falling score.
     order: Vec<u32>,
@@ -82,7 +82,7 @@ impl Popularity {
 }
 
 impl FixedRow {
-    fn new(scores: &[f64], k: usize) -> Self {
+    pub(crate) fn new(scores: &[f64], k: usize) -> Self {
         let mut order: Vec<u32> = (0..column(scores.len())).collect();
         order.sort_unstable_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
         let mut placements = vec![Placement::MISS; scores.len()];
@@ -106,7 +106,7 @@ impl FixedRow {
     }
 
     /// Where a class stands among the classes that are not masked.
-    pub(super) fn placement(&self, class: u32, masked: &[u32]) -> Placement {
+    pub(crate) fn placement(&self, class: u32, masked: &[u32]) -> Placement {
         let Placement { better, tied } = self.placements[class as usize];
         let score = self.scores[class as usize];
         let count = |belongs: &dyn Fn(f64) -> bool| {

@@ -351,7 +351,7 @@ mod tests {
             Ok((list.groups.to_vec(), list.grades.to_vec(), counts.n_open))
         };
         assert_eq!(by(OpenTie::AsListed), Ok((vec![group(1, 2, 1)], vec![1.0, 2.0], 1)));
-        assert_eq!(by(OpenTie::Best), Ok((vec![group(1, 1, 1), group(2, 1, 1)], vec![1.0, 2.0], 1)));
+        assert_eq!(by(OpenTie::Best), Ok((vec![group(1, 1, 1), group(2, 1, 1)], vec![2.0, 1.0], 1)));
         assert_eq!(by(OpenTie::Worst), Ok((vec![], vec![1.0, 2.0], 1)));
         assert_eq!(by(OpenTie::Refuse), Err(Error::Pair { query: 3, item: 10, problem: PairProblem::OpenTie(2) }));
         // All relevant items stand above the tie: nothing depends on it.

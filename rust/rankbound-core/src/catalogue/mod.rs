@@ -1,0 +1,19 @@
+//! What a top K holds: exposure of the items, and measures of lists that need to know which items
+//! they show. All are expectations over the orders that ties allow.
+//!
+//! [`scan_scores`] and [`scan_lists`] reduce a list to its [`top::Top`]; every measure reads only
+//! that.
+
+mod diversity;
+mod expected_exposure;
+mod measure;
+mod scan;
+mod top;
+
+#[cfg(test)]
+mod tests;
+
+pub use diversity::Diversity;
+pub use measure::{ItemWeights, ListMeasure, Unexpected};
+pub use scan::{Found, Request, scan_lists, scan_scores};
+pub use top::TopRules;
