@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
-    from rankbound import label_ranking, protocols
+    from rankbound import compat, label_ranking, protocols
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -57,7 +57,7 @@ _HOMES = {
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
-_MODULES = ("label_ranking", "protocols")
+_MODULES = ("compat", "label_ranking", "protocols")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "build_ranking_report",
     "compare_models",
     "compare_pair",
+    "compat",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
     "evaluate_scores",
