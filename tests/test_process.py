@@ -54,6 +54,13 @@ def test_modules_are_light(module):
     assert python(code).strip() == "[]"
 
 
+def test_drop_ins_load_none_of_their_namesakes():
+    peers = ["sklearn", "pytrec_eval", "ranx", "lightgbm", "xgboost", "catboost"]
+    imports = "".join(f"import rankbound.compat.{peer}\n" for peer in peers)
+    code = imports + f"import sys; print([name for name in {(*HEAVY, *peers)} if name in sys.modules])"
+    assert python(code).strip() == "[]"
+
+
 def test_names_load_when_used():
     code = """
 import rankbound, sys

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 from rankbound._core import __version__
 
 if TYPE_CHECKING:
-    from rankbound import catalogue, label_ranking, protocols
+    from rankbound import (
+        catalogue,
+        compare,
+        compat,
+        counterfactual,
+        gate,
+        label_ranking,
+        metrics,
+        protocols,
+        sampled,
+    )
     from rankbound.baselines import GlobalPopularityBaseline, SegmentPopularityBaseline, UniformRandomBaseline
     from rankbound.comparability import (
         OBJECTIVE_ALPHA,
@@ -61,7 +71,17 @@ _HOMES = {
     "rankbound.report": ("RankingConfig", "RankingReport", "build_ranking_report"),
     "rankbound.uncertainty": ("ranking_uncertainty",),
 }
-_MODULES = ("catalogue", "label_ranking", "protocols")
+_MODULES = (
+    "catalogue",
+    "compare",
+    "compat",
+    "counterfactual",
+    "gate",
+    "label_ranking",
+    "metrics",
+    "protocols",
+    "sampled",
+)
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -84,19 +104,25 @@ __all__ = [
     "apply_rank_percentile",
     "build_ranking_report",
     "catalogue",
+    "compare",
     "compare_models",
     "compare_pair",
+    "compat",
+    "counterfactual",
     "evaluate_embeddings",
     "evaluate_ranked_predictions",
     "evaluate_recommender",
     "evaluate_run",
     "evaluate_scores",
     "fit_comparability",
+    "gate",
     "label_ranking",
+    "metrics",
     "protocols",
     "rank_bounds_of_truth",
     "rank_of_truth",
     "ranking_uncertainty",
+    "sampled",
     "top_k",
     "transform_for_objective",
 ]

@@ -1,0 +1,120 @@
+"""NDCG of groups of rows, which the evaluation functions of all gradient boosters share."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound._options import as_choice, as_cut_off, resolve_num_threads
+from rankbound.errors import GradeError, InvalidParameterError, NonFiniteScoreError, ShapeError
+from rankbound.evaluation.targets import Targets
+from rankbound.metrics import NDCG
+
+NO_POSITIVES = {"one": 1.0, "zero": 0.0, "skip": math.nan}
+"""What a group without positive labels is worth, by the name of the option."""
+
+
+class GroupNDCG:
+    """NDCG of groups of rows, in expectation over ties.
+
+    Parameters
+    ----------
+    k : int or None
+        Cut-off; None takes whole groups.
+    gain : {"exp2", "linear"}
+        ``2**label - 1``, or the label.
+    no_positives : {"one", "zero", "skip"}
+        What becomes of a group without positive labels.
+    """
+
+    def __init__(self, k: int | None, *, gain: str, no_positives: str) -> None:
+        chosen = as_choice(gain, ("exp2", "linear"), name="gain")
+        self.spec = NDCG(None if k is None else as_cut_off(k), gain="exp2" if chosen == "exp2" else "linear")
+        self._empty = NO_POSITIVES[as_choice(no_positives, tuple(NO_POSITIVES), name="no_positives")]
+
+    @property
+    def name(self) -> str:
+        """Key of the metric, such as ``ndcg_exp2@10``."""
+        return self.spec.result_keys[0]
+
+    def mean(self, labels: Any, scores: Any, sizes: Any, weights: NDArray[np.float64] | None) -> float:
+        """Return the mean over groups.
+
+        Parameters
+        ----------
+        labels, scores : array_like of shape (n_rows,)
+            Grades of at least 0, and finite predictions.
+        sizes : array_like of shape (n_groups,)
+            Rows of each group; the groups follow one another.
+        weights : ndarray of shape (n_groups,) or None
+            Weights of the groups.
+
+        Returns
+        -------
+        float
+            From 0 to 1, higher is better; NaN if every group is left out.
+
+        Raises
+        ------
+        ShapeError, GradeError, NonFiniteScoreError
+            For rows that do not add up, and for labels and predictions that cannot be used, naming the first row.
+        """
+        grades, predicted = np.asarray(labels, dtype=np.float64), np.asarray(scores)
+        lengths = np.asarray(sizes, dtype=np.int64)
+        if grades.ndim != 1 or predicted.shape != grades.shape or lengths.sum() != len(grades):
+            raise ShapeError(
+                f"there are {grades.shape} labels, {predicted.shape} predictions and groups of {lengths.sum()} rows; "
+                "give one label and one prediction per row of the groups"
+            )
+        _refuse(~((grades >= 0) & np.isfinite(grades)), grades, "label", "be finite and at least 0", GradeError)
+        _refuse(~np.isfinite(predicted), predicted, "prediction", "be finite", NonFiniteScoreError)
+        values = self._values(grades, predicted, lengths)
+        # The boosters leave out groups without rows.
+        counted = (lengths > 0) & ~np.isnan(values)
+        if not counted.any():
+            return math.nan
+        if weights is None:
+            return math.fsum(values[counted]) / int(counted.sum())
+        if weights.shape != lengths.shape:
+            raise ShapeError(f"there are {weights.shape} weights for {len(lengths)} groups; give one per group")
+        total = math.fsum(weights[counted])
+        if not total > 0:
+            raise InvalidParameterError(f"the weights of the groups add up to {total}; they must be positive")
+        return math.fsum(values[counted] * weights[counted]) / total
+
+    def _values(
+        self, grades: NDArray[np.float64], scores: NDArray[Any], lengths: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        groups = np.repeat(np.arange(len(lengths)), lengths)
+        starts = np.cumsum(lengths) - lengths
+        items = np.arange(len(grades)) - starts[groups]
+        order = np.lexsort((-scores.astype(np.float64), groups))
+        positive = grades > 0
+        n_positive = np.bincount(groups[positive], minlength=len(lengths))
+        target_starts = np.concatenate([[0], np.cumsum(n_positive)])
+        n_items = int(lengths.max(initial=1))
+        targets = Targets(target_starts, items[positive].astype(np.uint32), grades[positive], n_items)
+        targets.check_grades([self.spec])
+        threads = resolve_num_threads(None)
+        profiles, _ = _core.profile_lists(
+            items[order],
+            scores[order].astype(np.float64),
+            starts.astype(np.uint64),
+            lengths.astype(np.uint64),
+            targets.core(graded=True),
+            open_tie="as_listed",
+            cut_off=n_items,
+            keep_first=False,
+            check_scores=False,
+            num_threads=threads,
+        )
+        (values,), _ = _core.evaluate_lists(profiles, self.spec.core_metrics(), num_threads=threads)
+        return np.where(n_positive == 0, self._empty, values)
+
+
+def _refuse(wrong: NDArray[np.bool_], values: NDArray[Any], what: str, must: str, error: type[ValueError]) -> None:
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise error(f"the {what} at row {row} is {values[row]}; it must {must}")
