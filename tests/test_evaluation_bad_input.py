@@ -217,7 +217,7 @@ def test_damaged_sparse_targets(change):
             NDCG(2, gain="exp2"),
             41,
             GainOverflowError,
-            r"grade 41 at row 1, item 3, which has a gain above 2\^40",
+            r"grade 41 at row 1, item 3, which has a gain of 2\^40 or more",
         ),
         (DCG(2, gain="linear"), 2.0**41, GainOverflowError, "row 1, item 3"),
         (ERR(2, max_grade=4), 5, GradeError, "grade 5 at row 1, item 3, which is above max_grade=4"),
