@@ -37,11 +37,6 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     )
 
 
-def gated() -> Iterator[Figure]:
-    """The figures that have limits."""
-    return figures(quick=False)
-
-
 def _ours(values: dict[str, NDArray[np.float64]]) -> dict[str, tuple[float, float]]:
     found = ranking_uncertainty(values, n_resamples=1000, seed=SEED)
     assert found is not None
