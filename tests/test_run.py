@@ -265,7 +265,12 @@ def table(**columns_):
         ({"q": 0.5}, QRELS, errors.InvalidTypeError, "got float for 'q'"),
         ([("q", "a", 0.5)], QRELS, errors.InvalidTypeError, "got list"),
         (RUN, {}, errors.EmptyInputError, "qrels has no rows"),
-        ({"q": {"a": float("nan")}}, QRELS, errors.NonFiniteScoreError, "run has NaN for item 'a' of query 'q'"),
+        (
+            {"q": {"a": float("nan")}},
+            QRELS,
+            errors.NonFiniteScoreError,
+            "run has NaN or an infinity for item 'a' of query 'q'",
+        ),
         (RUN, {"q1": {"b": -1}}, errors.GradeError, "qrels has the grade -1 for item 'b' of query 'q1'"),
         (RUN, {"q1": {"b": float("nan")}}, errors.GradeError, "grade nan"),
         ({"q": {"a": "high"}}, QRELS, errors.InvalidTypeError, "must hold numbers, each the score"),

@@ -81,17 +81,25 @@ def run(args: argparse.Namespace) -> int:
 
 def _table(path: str) -> Any:
     """Return a table as pyarrow holds it; the path itself for TREC files."""
+    from rankbound.evaluation.tables import ALIASES  # noqa: PLC0415  # bad usage is told at once
+
     suffix = Path(path).suffix.lower()
     if suffix not in (".parquet", ".csv", ".tsv"):
         return path
     try:
-        from pyarrow import ArrowException, csv, parquet  # noqa: PLC0415  # an extra
+        from pyarrow import ArrowException, csv, parquet, string  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise MissingDependencyError(f"{path!r} needs pyarrow: pip install 'rankbound[parquet]'") from error
     try:
         if suffix == ".parquet":
             return parquet.read_table(path)
-        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter="," if suffix == ".csv" else "\t"))
+        # Ids are text, whatever they look like: 01 is not 1.
+        ids = dict.fromkeys([*ALIASES["query"], *ALIASES["item"]], string())
+        return csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter="," if suffix == ".csv" else "\t"),
+            convert_options=csv.ConvertOptions(column_types=ids),
+        )
     except (OSError, ArrowException) as error:
         raise FileFormatError(f"cannot read {path!r}: {error}") from error
 

@@ -74,7 +74,8 @@ class Source:
         if metric.startswith("LogRBP") or metric.endswith(".logmean") or not (np.abs(values) < VALUE_LIMIT).all():
             return False
         aggregate = self.aggregates.get(metric)
-        return aggregate is None or bool(np.isclose(float(aggregate), self.mean(metric), rtol=1e-9, atol=1e-12))
+        # Values may be kept in single precision.
+        return aggregate is None or bool(np.isclose(float(aggregate), self.mean(metric), rtol=1e-6, atol=1e-9))
 
     def restrict(self, chosen: NDArray[np.bool_]) -> "Source":
         """Return the lists that are chosen."""

@@ -9,4 +9,13 @@ without relevant items is worth: 0 or 1 where the functions of :mod:`rankbound` 
 None of the libraries is needed, or loaded, by these modules.
 """
 
+from importlib import import_module
+from typing import Any
+
 __all__ = ["catboost", "lightgbm", "pytrec_eval", "ranx", "sklearn", "xgboost"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -96,27 +96,36 @@ class Collector:
         if batch.upper is not None:
             _, upper = _core.evaluate_lists(batch.upper, core, num_threads=self.num_threads)
         scored = batch.profiles.n_relevant() > 0
-        values = {metric.key: column for metric, column in zip(core, columns, strict=True)}
         merged = sums if self.sums is None else self.sums.merge(sums)
         merged_upper = upper if self.upper is None or upper is None else self.upper.merge(upper)
         addition = self._catalogue_addition(batch, scored)
         total = None if addition is None else self.catalogue.sum_with(addition)
-        values |= self._update_customs(batch, scored)
+        fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets))
+        ids, n_scored = batch.sample_ids[scored], int(scored.sum())
+        kept = self._kept({metric.key: column for metric, column in zip(core, columns, strict=True)}, scored)
+        if addition is not None and self.kept_dtype is not None:
+            kept |= {key: column.astype(self.kept_dtype, copy=False) for key, column in addition.values.items()}
+        # Last, because what they have read can be taken back but once; from here on nothing is refused.
+        kept |= self._kept(self._update_customs(batch, scored), scored)
         self.catalogue.total = total
-        self.sums, self.upper = merged, merged_upper
+        self.sums, self.upper, self.fingerprint = merged, merged_upper, fingerprint
         self.n_rows += len(scored)
-        self.n_scored_rows += int(scored.sum())
-        self.fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets))
+        self.n_scored_rows += n_scored
         self.debug_rows += batch.debug_rows
-        self.ids.append(batch.sample_ids[scored])
+        self.ids.append(ids)
         self.scored.append(scored)
-        if self.kept_dtype is not None:
-            everything = bool(scored.all())
-            for key, column in values.items():
-                kept = column if everything else column[scored]
-                self.values[key].append(kept.astype(self.kept_dtype, copy=False))
-            for key, column in ({} if addition is None else addition.values).items():
-                self.values[key].append(column.astype(self.kept_dtype, copy=False))
+        for key, column in kept.items():
+            self.values[key].append(column)
+
+    def _kept(self, values: Mapping[str, NDArray[Any]], scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        """Return the values of scored lists in the type in which they are kept, if they are."""
+        if self.kept_dtype is None:
+            return {}
+        everything = bool(scored.all())
+        return {
+            key: (column if everything else column[scored]).astype(self.kept_dtype, copy=False)
+            for key, column in values.items()
+        }
 
     def _catalogue_addition(self, batch: Batch, scored: NDArray[np.bool_]) -> Addition | None:
         if not self.plan.catalogues:
@@ -177,18 +186,19 @@ class Collector:
         self.catalogue.check_same(other.catalogue)
         if other.sums is None:
             return
-        self.catalogue.merge(other.catalogue)
         fingerprint = self.fingerprint.join(other.fingerprint)
-        both_upper = None if self.upper is None or other.upper is None else self.upper.merge(other.upper)
-        self.sums, self.upper = (
-            (other.sums, other.upper) if self.sums is None else (self.sums.merge(other.sums), both_upper)
-        )
-        self.fingerprint = fingerprint
+        sums = other.sums if self.sums is None else self.sums.merge(other.sums)
+        upper = other.upper if self.sums is None else None
+        if self.upper is not None and other.upper is not None:
+            upper = self.upper.merge(other.upper)
+        # It refuses before it changes anything; from here on nothing is refused.
+        self.catalogue.merge(other.catalogue)
+        self.sums, self.upper, self.fingerprint = sums, upper, fingerprint
+        self.debug_rows += [row | {"user_row": row["user_row"] + self.n_rows} for row in other.debug_rows]
         self.n_rows += other.n_rows
         self.n_scored_rows += other.n_scored_rows
         self.ids += other.ids
         self.scored += other.scored
-        self.debug_rows += other.debug_rows
         for key, chunks in other.values.items():
             self.values[key] += chunks
 
@@ -280,12 +290,22 @@ class Collector:
             }
         for custom in self.plan.customs:
             computed = custom.compute()
+            if not isinstance(computed, Mapping):
+                raise InvalidTypeError(
+                    f"{type(custom).__name__}.compute returned {computed!r}; it must return a mapping"
+                )
             missing = [key for key in custom.result_keys if key not in computed]
             if missing:
                 raise InvalidParameterError(
                     f"{type(custom).__name__}.compute returned no {missing[0]!r}; it must return every result key"
                 )
-            metrics |= {key: float(computed[key]) for key in custom.result_keys}
+            for key in custom.result_keys:
+                if not isinstance(computed[key], (int, float, np.number)):
+                    raise InvalidTypeError(
+                        f"{type(custom).__name__}.compute returned {computed[key]!r} for {key!r}; it must return "
+                        "numbers"
+                    )
+                metrics[key] = float(computed[key])
         return metrics | self.catalogue.compute(), ties
 
     def _row_slice(self, mask: NDArray[np.bool_], values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
@@ -381,11 +401,13 @@ def _checked(custom: Any, values: Any, scored: NDArray[np.bool_]) -> dict[str, N
         )
     if array.dtype.kind != "f":
         raise InvalidTypeError(f"{name}.update returned dtype {array.dtype}; it must return floating-point numbers")
-    wrong = ~np.isfinite(array) & scored[:, None]
+    # The accumulator holds values below 2^40.
+    wrong = ~(np.abs(array) < 2.0**40) & scored[:, None]
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise InvalidParameterError(
             f"{name}.update returned {array[row, column]} for {keys[column]!r} at row {row}, which has relevant items; "
-            "values must be finite there"
+            "values must be finite and below 2^40 there"
         )
-    return {key: np.ascontiguousarray(array[:, at]) for at, key in enumerate(keys)}
+    # Copies, because the metric may use its array again.
+    return {key: array[:, at].copy() for at, key in enumerate(keys)}

@@ -1,5 +1,6 @@
 """Ranked lists: the items each list holds, best first."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,7 +144,13 @@ def as_ranked_lists(predictions: Any, *, name: str = "predictions") -> RankedLis
     if isinstance(predictions, RankedLists):
         return predictions
     if all(hasattr(predictions, part) for part in ("cols", "vals", "shape")):
-        return RankedLists(predictions.cols, predictions.vals, int(predictions.shape[1]))
+        shape = predictions.shape
+        if not isinstance(shape, Sequence) or len(shape) != 2:
+            raise ShapeError(f"{name}.shape is {shape!r}; it must be (number of lists, number of items)")
+        lists = RankedLists(predictions.cols, predictions.vals, shape[1])
+        if as_count(shape[0], name=f"{name}.shape[0]") != len(lists):
+            raise ShapeError(f"{name}.shape says {shape[0]} lists, but {name}.cols has {len(lists)} rows")
+        return lists
     if hasattr(predictions, "toarray"):
         raise InvalidTypeError(
             f"{name} is a sparse matrix, which has no order: pass RankedLists(indices, scores), or its dense form to "

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._options import as_cut_off
+from rankbound.compare.protocol import protocol_differences
 from rankbound.errors import InvalidParameterError
 from rankbound.evaluation.result import EvaluationResult, Mover, Movers
 
@@ -22,6 +23,9 @@ def find_movers(result: EvaluationResult, other: EvaluationResult, metric: str, 
         )
     if result.target_fingerprint != other.target_fingerprint:
         raise InvalidParameterError("the results are over different targets; evaluate both on the same ones")
+    differing = protocol_differences(result.protocol, other.protocol)
+    if differing:
+        raise InvalidParameterError(f"the results follow different protocols: {'; '.join(differing)}")
     with np.errstate(invalid="ignore"):
         # Equal infinities do not differ.
         differences = np.where(values == others, 0.0, values - others)

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rankbound._options import as_cut_off
 from rankbound.catalogue.metrics import parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
 from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
 from rankbound.metrics.spec import CoreMetric
 
-_RESERVED = ("n_scored_rows", "n_units", "debug", "sample_id")
+_RESERVED = ("n_rows", "n_scored_rows", "n_units", "debug", "sample_id")
 _KINDS = (MetricSpec, RankingMetric, CatalogueMetric)
 
 
@@ -54,6 +55,11 @@ class Plan:
         depths = [metric.required_k for metric in self.metrics]
         finite = [depth for depth in depths if depth is not None]
         return max(finite) if len(finite) == len(depths) else None
+
+    @property
+    def parameters(self) -> dict[str, dict[str, float]]:
+        """By result key, what values must agree in beyond the key to be comparable."""
+        return {key: spec.parameters for spec in self.specs if spec.parameters for key in spec.result_keys}
 
     @property
     def labels(self) -> list[str]:
@@ -118,6 +124,9 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
         if not isinstance(metric, _KINDS):
             hint = f"; write {metric.__name__}(10)" if isinstance(metric, type) else ""
             raise InvalidTypeError(f"metrics has {metric!r}, which is no metric{hint}")
+    for metric in parsed:
+        if isinstance(metric, RankingMetric):
+            _check_custom(metric)
     if not parsed:
         raise InvalidParameterError("metrics is empty; name at least one")
     plan = Plan(
@@ -136,6 +145,13 @@ def _parsed(label: str) -> MetricSpec | CatalogueMetric:
 
 def _label(metric: MetricSpec | RankingMetric | CatalogueMetric) -> str:
     return type(metric).__name__ if isinstance(metric, RankingMetric) else metric.label
+
+
+def _check_custom(metric: RankingMetric) -> None:
+    name, keys = type(metric).__name__, metric.result_keys
+    as_cut_off(metric.required_k, name=f"{name}.required_k")
+    if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(key, str) for key in keys):
+        raise InvalidTypeError(f"{name}.result_keys is {keys!r}; it must be a tuple of at least one string")
 
 
 def _check_keys(plan: Plan) -> None:

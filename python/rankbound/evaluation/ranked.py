@@ -198,6 +198,7 @@ class ListCollector:
         """
         n_before, n_batches = self.whole.n_rows, len(self.whole.ids)
         self.whole.merge(other.whole)
+        self.whole.debug_rows = [row for row in self.whole.debug_rows if row["user_row"] < self.options.debug_users]
         if other.ids_given is False:
             self.whole.ids[n_batches:] = [numbers + n_before for numbers in self.whole.ids[n_batches:]]
         self.ids_given = self.ids_given if other.ids_given is None else other.ids_given

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._options import as_choice
@@ -107,6 +108,20 @@ class EvaluationResult(Mapping[str, Any]):
             return self.to_dict()[key]
         except KeyError:
             raise KeyError(f"{key!r} is not in this result, which has {', '.join(self)}") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EvaluationResult):
+            return isinstance(other, Mapping) and self.to_dict() == dict(other)
+        mine, theirs = ({**(of.per_user or {}), "": of.sample_ids} for of in (self, other))
+        return (
+            # As text, because NaN differs from itself.
+            all(repr(getattr(self, name)) == repr(getattr(other, name)) for name in _PLAIN)
+            and self.has_per_user == other.has_per_user
+            and list(mine) == list(theirs)
+            and all(_same(mine[key], theirs[key]) for key in mine)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.to_dict())
@@ -225,7 +240,8 @@ class EvaluationResult(Mapping[str, Any]):
         Returns
         -------
         EvaluationResult
-            Equal to the one that was written.
+            Equal to the one that was written, but for metadata that JSON does not know: keys become strings, tuples
+            lists.
 
         Raises
         ------
@@ -235,3 +251,24 @@ class EvaluationResult(Mapping[str, Any]):
         from rankbound.evaluation.storage import load  # noqa: PLC0415 - reads this module
 
         return load(path)
+
+
+_PLAIN = (
+    "metrics",
+    "n_rows",
+    "n_scored_rows",
+    "n_units",
+    "required_k",
+    "ties",
+    "slices",
+    "metadata",
+    "target_fingerprint",
+    "protocol",
+    "debug_rows",
+)
+
+
+def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
+    if mine is None or theirs is None:
+        return mine is theirs
+    return mine.dtype.kind == theirs.dtype.kind and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")

@@ -39,7 +39,7 @@ _REFUSALS: dict[str, type[RankboundError]] = {
 _REASONS = {
     "twice": "{pair} twice: an item can be ranked, and judged, once; drop one row",
     "grade": "the grade {value:g} for {pair}: grades must be finite and at least 0; 0 means not relevant",
-    "nan": "NaN for {pair}: give it a number, or drop the row",
+    "nan": "NaN or an infinity for {pair}: give it a finite number, or drop the row",
     "same_rank": "the rank {value:g} for {pair}, and for another item of it: ranks must differ within a query; or use "
     "tie_break='expected'",
     "open_tie": "{pair} in a tie of {value:g} items at the end of the list, which items that are not listed may share, "
@@ -197,11 +197,12 @@ def evaluate_run(
     profiles, (n_missing, n_ignored, n_open, longest) = profile(targets, lower)
     width = max(longest, 1)
     of_input = {
-        "candidates": {"kind": "listed", "width": longest, "items_hash": _digest(targets.item_ids)},
+        "candidates": {"kind": "listed", "items_hash": _digest(targets.item_ids)},
         "truth": {"unseen": "miss"},
         "ties": {"rule": _RULES[tie_break], "open_tie": open_tie},
         "population": {
             "rows_hash": _digest(targets.query_ids),
+            "width": longest,
             "n_missing_queries": n_missing,
             "n_ignored_queries": n_ignored,
             "n_open_ties": n_open,
@@ -258,6 +259,11 @@ def _aligned(slices: Any, targets: _Judged) -> Any:
         of, labels = given if isinstance(given, tuple) and len(given) == 2 else ("rows", given)
         if isinstance(labels, Mapping):
             ids = (targets.item_ids if of == "items" else targets.query_ids).tolist()
+            if labels and not any(key in labels for key in ids):
+                raise InvalidParameterError(
+                    f"slices[{name!r}] labels {next(iter(labels))!r}, ..., none of which is an id such as {ids[0]!r}; "
+                    "use ids of the same kind"
+                )
             found[name] = (of, np.array([labels.get(key) for key in ids], dtype=object))
         else:
             found[name] = given

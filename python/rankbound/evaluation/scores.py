@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._exclusion import Exclusion, as_exclusion
@@ -62,7 +63,8 @@ def evaluate_scores(
         Ids of the rows; rows that share one are one unit. None numbers them.
     slices : mapping of str to array_like, or None, default None
         Groups to report apart: a boolean mask, or labels, per row or per item. A group of items is evaluated with its
-        relevant items alone; all others stay candidates.
+        relevant items alone; all others stay candidates. With as many rows as items rows are meant; ``("rows", ...)``
+        and ``("items", ...)`` say it outright.
     collect_per_user : bool, default True
         Whether to keep the values per row.
     per_user_dtype : {"float64", "float32"}, default "float64"
@@ -101,7 +103,9 @@ def evaluate_scores(
         )
     plan = as_plan(metrics, width=matrix.shape[1])
     threads = resolve_num_threads(num_threads)
-    excluded = _candidates(exclude, mask, matrix.shape)
+    unavailable = _as_mask(mask, matrix.shape)
+    _warn_of_mask(unavailable, relevant)
+    excluded = _candidates(exclude, unavailable, matrix.shape)
     neg_inf = as_flag(mask_neg_inf, name="mask_neg_inf")
     drop = as_choice(unseen, ("miss", "drop"), name="unseen") == "drop"
     masked: list[int] = []
@@ -121,7 +125,6 @@ def evaluate_scores(
         return profiles
 
     def protocol() -> dict[str, Any]:
-        _warn_of_masks(mask, masked[0], len(relevant.items))
         kind = "full" if excluded is None and not neg_inf else "per_row"
         return {
             "candidates": {"kind": kind, "n_items": relevant.n_items},
@@ -146,18 +149,27 @@ def evaluate_scores(
     )
 
 
-def _candidates(exclude: Any, mask: Any, shape: tuple[int, int]) -> Exclusion | None:
-    """Return what neither ``exclude`` nor ``mask`` lets be a candidate."""
-    rows = np.arange(shape[0])
-    excluded = as_exclusion(exclude, shape, rows, scores="scores")
+def _as_mask(mask: Any, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
     if mask is None:
-        return excluded
+        return None
     masked = as_numpy(mask, name="mask")
     if masked.dtype.kind != "b":
         raise InvalidTypeError(f"mask has dtype {masked.dtype}; it must be boolean: True where an item is no candidate")
     if masked.shape not in (shape, shape[1:]):
         raise ShapeError(f"mask has shape {masked.shape}; it must be {shape}, or {shape[1:]} for all rows alike")
-    both = np.broadcast_to(masked, shape)
+    return masked
+
+
+def _candidates(exclude: Any, mask: NDArray[np.bool_] | None, shape: tuple[int, int]) -> Exclusion | None:
+    """Return what neither ``exclude`` nor ``mask`` lets be a candidate."""
+    rows = np.arange(shape[0])
+    excluded = as_exclusion(exclude, shape, rows, scores="scores")
+    if mask is None:
+        return excluded
+    if excluded is None and mask.ndim == 1:
+        columns = np.flatnonzero(mask).astype(np.uint32)
+        return (np.arange(shape[0] + 1) * len(columns), np.tile(columns, shape[0])) if len(columns) else None
+    both = np.broadcast_to(mask, shape)
     if excluded is not None:
         starts, columns = excluded
         both = both.copy()
@@ -165,10 +177,14 @@ def _candidates(exclude: Any, mask: Any, shape: tuple[int, int]) -> Exclusion | 
     return as_exclusion(both, shape, rows, scores="scores")
 
 
-def _warn_of_masks(mask: Any, n_masked: int, n_relevant: int) -> None:
-    if mask is not None and 2 * n_masked > n_relevant:
+def _warn_of_mask(mask: NDArray[np.bool_] | None, targets: Targets) -> None:
+    if mask is None or not len(targets.items):
+        return
+    rows = np.repeat(np.arange(len(targets)), targets.counts)
+    n_masked = int((mask[targets.items] if mask.ndim == 1 else mask[rows, targets.items]).sum())
+    if 2 * n_masked > len(targets.items):
         warnings.warn(
-            f"mask takes {n_masked} of {n_relevant} relevant items out of the candidates: True must mark what is no "
-            "candidate; invert it if it marks what is",
-            stacklevel=5,
+            f"mask takes {n_masked} of {len(targets.items)} relevant items out of the candidates: True must mark what "
+            "is no candidate; invert it if it marks what is",
+            stacklevel=3,
         )

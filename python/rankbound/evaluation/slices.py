@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from rankbound._labels import as_vector, split_missing
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 
+# Each is a mask over all rows or items.
+_MAX_GROUPS = 10_000
+
 Masks = dict[str, NDArray[np.bool_]]
 
 
@@ -53,6 +56,8 @@ def as_slices(slices: Any, *, n_rows: int, n_items: int) -> Slices:
     if not isinstance(slices, Mapping):
         raise InvalidTypeError(f"slices must map names to masks or labels, got {type(slices).__name__}")
     for name, given in slices.items():
+        if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) and not _is_pair(given):
+            raise InvalidParameterError(f"slices[{name!r}] is of {given[0]!r}; write ('rows', ...) or ('items', ...)")
         of, values = given if _is_pair(given) else (None, given)
         labels, missing = split_missing(as_vector(values, name=f"slices[{name!r}]"), name=f"slices[{name!r}]")
         if of is None:
@@ -79,4 +84,10 @@ def _groups(name: str, labels: NDArray[Any], missing: NDArray[np.bool_]) -> Mask
     if labels.dtype.kind == "b":
         return {name: labels & ~missing}
     # Rows without a label are in no group.
-    return {f"{name}={label}": (labels == label) & ~missing for label in np.unique(labels[~missing])}
+    groups = np.unique(labels[~missing])
+    if not 0 < len(groups) <= _MAX_GROUPS:
+        raise InvalidParameterError(
+            f"slices[{name!r}] has {len(groups)} labels; there must be 1 to {_MAX_GROUPS}: ids of single rows are "
+            "no groups"
+        )
+    return {f"{name}={label}": (labels == label) & ~missing for label in groups}

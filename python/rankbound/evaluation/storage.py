@@ -61,8 +61,8 @@ def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> EvaluationResult:
     """Do what :meth:`EvaluationResult.load` describes."""
-    name = os.fspath(path)
     read = _read_npz if _suffix(path) == ".npz" else _read_parquet
+    name = os.fspath(path)
     try:
         header, columns = read(Path(path))
         if header.pop("format") != FORMAT:
@@ -93,6 +93,8 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidTypeError(f"path must be the name of a file, got {path!r}")
     suffix = Path(path).suffix.lower()
     if suffix not in (".npz", ".parquet"):
         raise FileFormatError(f"{os.fspath(path)!r} must end in .npz or .parquet, which says how it is written")

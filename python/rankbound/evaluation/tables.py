@@ -133,6 +133,11 @@ def _frame(data: Any, name: str) -> Any:
 def _choose(found: list[str], field: str, columns: Mapping[str, str], name: str) -> str:
     if columns.get(field) in found:
         return columns[field]
+    if field in columns and field not in ("query", "item"):
+        raise InvalidParameterError(
+            f"{name} has no column {columns[field]!r}, which columns= names as the {field}; it has "
+            f"{', '.join(map(repr, found))}"
+        )
     candidates = [alias for alias in ALIASES[field] if alias in found]
     if len(candidates) == 1:
         return candidates[0]

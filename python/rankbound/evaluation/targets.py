@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._validation import as_numpy
-from rankbound.errors import GainOverflowError, GradeError, InvalidTypeError, ShapeError
+from rankbound.errors import GainOverflowError, GradeError, InvalidTypeError, RankboundError, ShapeError
 from rankbound.metrics import ERR, RBP, MetricSpec
 
 # Gains must stay below this power of two, so that they can be summed exactly.
@@ -117,47 +117,67 @@ def as_targets(targets: Any, *, name: str = "targets") -> Targets:
         matrix = targets
     else:
         dense = as_numpy(targets, name=name)
-        if dense.dtype.kind not in "biuf":
+        if dense.dtype.kind not in "biuf" or dense.dtype.char == "g":
             raise InvalidTypeError(
                 f"{name} has dtype {dense.dtype}: pass a scipy sparse matrix (or an array) of grades, one row per "
                 "list, one column per item"
             )
         if dense.ndim != 2:
             raise ShapeError(f"{name} has shape {dense.shape}; it must have two dimensions: lists and items")
-        matrix = sparse.csr_array(np.where(dense != 0, dense, 0))
+        # scipy knows no half precision, which single precision holds exactly.
+        matrix = sparse.csr_array(dense.astype(np.float32) if dense.dtype.char == "e" else dense)
     return _from_sparse(matrix, name)
 
 
 def _from_sparse(matrix: Any, name: str) -> Targets:
     if matrix.ndim != 2:
         raise ShapeError(f"{name} has shape {matrix.shape}; it must have two dimensions: lists and items")
+    if matrix.dtype.kind not in "biuf" or matrix.dtype.char == "g":
+        raise InvalidTypeError(f"{name} holds {matrix.dtype}; grades must be float16/32/64, integers or booleans")
+    n_items = int(matrix.shape[1])
+    if n_items >= 2**32:
+        raise ShapeError(f"{name} has {n_items} items; at most 2^32 - 1 can be told apart")
     try:
-        csr = matrix.tocsr()
-        csr.check_format(full_check=True)
-        if not csr.has_canonical_format:
-            csr = csr.copy()
-            csr.sum_duplicates()
+        csr = _as_csr(matrix, name)
     except (ValueError, IndexError, TypeError) as error:
+        if isinstance(error, RankboundError):
+            raise
         raise ShapeError(
             f"{name} is a damaged sparse matrix: {error}; build it anew, e.g. from its coordinates"
         ) from error
-    if csr.dtype.kind not in "biuf":
-        raise InvalidTypeError(f"{name} holds {csr.dtype}; grades must be numbers or booleans")
-    n_items = int(csr.shape[1])
-    if n_items >= 2**32:
-        raise ShapeError(f"{name} has {n_items} items; at most 2^32 - 1 can be told apart")
-    starts, grades = csr.indptr.astype(np.int64), csr.data.astype(np.float64)
-    wrong = ~((grades >= 0) & (grades < np.inf))
-    if wrong.any():
-        at = int(wrong.argmax())
-        row = int(np.searchsorted(starts, at, side="right")) - 1
-        raise GradeError(
-            f"{name} has the grade {grades[at]:g} at row {row}, item {csr.indices[at]}: grades must be finite and at "
-            "least 0; 0 means not relevant"
-        )
-    items = csr.indices.astype(np.uint32)
+    starts, items, grades = csr.indptr.astype(np.int64), csr.indices.astype(np.uint32), csr.data
     kept = grades > 0
     if not kept.all():
         before = np.concatenate([[0], np.cumsum(kept)])
         starts, items, grades = before[starts], items[kept], grades[kept]
     return Targets(starts, items, grades, n_items)
+
+
+def _as_csr(matrix: Any, name: str) -> Any:
+    """Return rows of distinct, rising items with float64 grades, each entry checked before entries are added up."""
+    from scipy import sparse  # noqa: PLC0415 - see as_targets
+
+    if matrix.format == "csr":
+        matrix.check_format(full_check=True)
+        rows = None
+    else:
+        matrix = matrix.tocoo()
+        rows = matrix.row
+    grades = matrix.data.astype(np.float64)
+    wrong = ~((grades >= 0) & (grades < np.inf))
+    if wrong.any():
+        at = int(wrong.argmax())
+        row = rows[at] if rows is not None else int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        item = matrix.col[at] if rows is not None else matrix.indices[at]
+        raise GradeError(
+            f"{name} has the grade {grades[at]:g} at row {row}, item {item}: grades must be finite and at least 0; 0 "
+            "means not relevant"
+        )
+    if rows is not None:
+        csr = sparse.coo_array((grades, (rows, matrix.col)), shape=matrix.shape).tocsr()
+    else:
+        csr = sparse.csr_array((grades, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr

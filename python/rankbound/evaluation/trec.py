@@ -1,5 +1,6 @@
 """Run and qrels files in the formats of TREC."""
 
+import codecs
 import gzip
 import os
 import zlib
@@ -38,6 +39,7 @@ def read_trec(path: str | os.PathLike[str], *, value: str, name: str) -> Table:
     try:
         text = Path(path).read_bytes()
         text = gzip.decompress(text) if text.startswith(_GZIP) else text
+        text = text.removeprefix(codecs.BOM_UTF8)
         queries, items, values, query_names, item_names = _core.read_trec(text, value=value)
     except FileFormatError as error:
         kind = "qrels" if value == "relevance" else "run"

@@ -1,5 +1,6 @@
 """The rules of a gate, as a TOML file holds them."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -12,10 +13,18 @@ from msgspec import Meta, Struct
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 OnUndecided = Literal["fail", "pass"]
+_Tolerance = Annotated[float, Meta(ge=0)]
 
 
 class _Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What all rules have."""
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that nothing can be held against."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{name} must be a finite number, got {value}")
 
 
 class Floor(_Rule, frozen=True, kw_only=True):
@@ -52,12 +61,13 @@ class Regression(_Rule, frozen=True, kw_only=True):
     """
 
     metric: str
-    max_drop: Annotated[float, Meta(ge=0)] | None = None
-    max_relative_drop: Annotated[float, Meta(ge=0)] | None = None
+    max_drop: _Tolerance | None = None
+    max_relative_drop: _Tolerance | None = None
     on_undecided: OnUndecided | None = None
 
     def __post_init__(self) -> None:
         """Ask for exactly one tolerance."""
+        _Rule.__post_init__(self)
         if (self.max_drop is None) == (self.max_relative_drop is None):
             raise ValueError("give exactly one of max_drop and max_relative_drop")
 
@@ -97,6 +107,7 @@ class Limit(_Rule, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Ask for a limit."""
+        _Rule.__post_init__(self)
         if self.at_least is None and self.at_most is None:
             raise ValueError("give at_least or at_most")
 

@@ -17,9 +17,12 @@ Gain = Literal["binary", "exp2", "linear"]
 
 
 def _as_number(value: Any, *, name: str) -> float:
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise InvalidTypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    if not isinstance(value, (bool, str)) and hasattr(value, "__float__"):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise InvalidTypeError(f"{name} must be a number, got {value!r}")
 
 
 def _as_patience(value: Any) -> float:
@@ -288,6 +291,11 @@ class RBP(MetricSpec):
         """Whether the gain is not binary."""
         return self.gain != "binary"
 
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The patience."""
+        return {"patience": self.patience}
+
     def _core(self, key: str, k: int | None) -> CoreMetric:
         return CoreMetric(key, self.family, k, self.gain, parameter=self.patience)
 
@@ -329,6 +337,11 @@ class ERR(MetricSpec):
     def is_graded(self) -> bool:
         """Always."""
         return True
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The largest grade."""
+        return {"max_grade": self.max_grade}
 
     def _core(self, key: str, k: int | None) -> CoreMetric:
         return CoreMetric(key, self.family, k, parameter=self.max_grade)
@@ -386,6 +399,11 @@ class LogRBP(MetricSpec):
     def options(self) -> dict[str, float]:
         """The patience, if it is not the default."""
         return {} if self.patience == 0.85 else {"patience": self.patience}
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The patience."""
+        return {"patience": self.patience}
 
     def _core(self, key: str, k: int | None) -> CoreMetric:
         return CoreMetric(f"{key}.logmean", self.family, k, parameter=self.patience)

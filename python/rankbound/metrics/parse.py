@@ -99,8 +99,11 @@ def _options(text: str | None, label: str) -> dict[str, float]:
     options = {}
     for part in filter(None, (text or "").split(",")):
         name, equals, value = part.partition("=")
+        name = name.strip().lower()
+        if name in options:
+            raise InvalidParameterError(f"{label!r} has the option {name!r} twice; write it once")
         try:
-            options[name.strip().lower()] = float(value)
+            options[name] = float(value)
         except ValueError as error:
             raise InvalidParameterError(f"{label!r} has the option {part!r}; write name=number") from error
         if not equals:

@@ -71,6 +71,11 @@ class MetricSpec:
         return {}
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """Every parameter that the name does not say, default or not: what must agree between comparable values."""
+        return {}
+
+    @property
     def is_graded(self) -> bool:
         """Whether grades matter, beyond an item being relevant."""
         return False

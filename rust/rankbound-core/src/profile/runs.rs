@@ -192,7 +192,7 @@ impl Reader {
             self.seen.insert(item, column(place));
         }
         for (row, (&item, value)) in self.items.iter().zip(&self.values).enumerate() {
-            if value.is_nan() {
+            if !value.is_finite() {
                 return Err(Refused { item, problem: PairProblem::Nan });
             }
             match self.seen.insert(item, LISTED) {

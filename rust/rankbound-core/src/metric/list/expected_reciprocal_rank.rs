@@ -1,6 +1,6 @@
 //! Expected reciprocal rank of a user who stops at the first satisfying item.
 
-use super::{ListValue, slots};
+use super::{Gain, ListValue, slots};
 use crate::profile::TieProfile;
 
 /// ERR: an item of grade g satisfies with probability `(2^g - 1) / 2^max` (Chapelle et al. 2009).
@@ -12,7 +12,7 @@ pub(super) struct ExpectedReciprocalRank {
 impl ExpectedReciprocalRank {
     /// The probability that an item of this grade does not satisfy.
     fn goes_on(&self, grade: f64) -> f64 {
-        1.0 - (libm::exp2(grade) - 1.0) / libm::exp2(self.max_grade)
+        1.0 - Gain::Exp2.of(grade) / libm::exp2(self.max_grade)
     }
 
     /// For j = 0, 1, ..., `slots`: the mean, over all sets of j items of a group, of the probability

@@ -21,8 +21,9 @@ impl Gain {
         match self {
             Self::Binary => 1.0,
             Self::Linear => grade,
-            // Powers of two must be exact, so that equal lists have equal values.
-            Self::Exp2 => libm::exp2(grade) - 1.0,
+            // Powers of two are exact; between them the difference from 1 must keep its digits.
+            Self::Exp2 if grade.fract() == 0.0 => libm::exp2(grade) - 1.0,
+            Self::Exp2 => libm::expm1(grade * std::f64::consts::LN_2),
         }
     }
 }
@@ -103,7 +104,9 @@ impl ListValue for DiscountedGain {
             }
         }
         // Rounding must not make a perfect list better than perfect.
-        self.ideal.as_ref().map_or(sum, |running| (sum / self.ideal(list, running)).min(1.0))
+        let Some(running) = &self.ideal else { return sum };
+        let share = sum / self.ideal(list, running);
+        if share > 1.0 { 1.0 } else { share }
     }
 
     /// Per group `sum (a - mean a)^2 sum (f - mean f)^2 / (t - 1)`, gains a and rank weights f: the
