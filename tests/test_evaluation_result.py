@@ -304,7 +304,7 @@ def test_pickles_are_neither_written_nor_read(tmp_path):
 
 def test_movers():
     before = evaluate(sample_ids=["a", "b", "c", "d"])
-    better = RankedLists([[1, 2, 0], [3, 1, 2], [1, 2, 3], [3, 1, 0]])
+    better = RankedLists([[1, 2, 0], [3, 1, 2], [1, 2, 3], [3, 1, 0]], scores=np.tile([3.0, 2.0, 1.0], (4, 1)))
     after = evaluate_ranked_predictions(better, TARGETS, metrics=METRICS, sample_ids=["a", "b", "c", "d"])
     movers = after.movers(before, "recall@1")
     assert [(mover.sample_id, mover.difference) for mover in movers.gained] == [("d", 1.0), ("c", 0.25)]
