@@ -218,3 +218,9 @@ def test_options_of_labels():
 
 def test_every_module_is_reachable():
     assert rankbound.compat.sklearn.ndcg_score([[1, 0]], [[0.5, 0.1]]) == 1
+
+
+@pytest.mark.parametrize("run", [{"q9": {"a": 1.0}}, {}])
+def test_a_run_that_shares_no_query_is_told(run):
+    with pytest.warns(errors.ReliabilityWarning, match="no query of qrels, such as 'q1'"):
+        assert evaluate_run(run, {"q1": {"a": 1}}, metrics="mrr@1")["mrr@1"] == 0

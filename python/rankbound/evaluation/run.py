@@ -1,5 +1,6 @@
 """Runs against relevance judgements: long tables of queries and items, in any order of their rows."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from rankbound.errors import (
     NonFiniteScoreError,
     OpenTieError,
     RankboundError,
+    ReliabilityWarning,
 )
 from rankbound.evaluation.finish import finish
 from rankbound.evaluation.ids import Numbered, number_ids
@@ -160,6 +162,11 @@ def evaluate_run(
         left out of the means and counted. ``protocol["population"]`` has ``n_missing_queries`` (judged, but without a
         row in the run), ``n_ignored_queries`` (in the run, but not judged) and ``n_open_ties``.
 
+    Warns
+    -----
+    ReliabilityWarning
+        If the run has no row for any query of the qrels.
+
     Raises
     ------
     RankboundError
@@ -195,6 +202,13 @@ def evaluate_run(
 
     targets, lower = profiler.judged, "worst" if open_tie == "bounds" else open_tie
     profiles, (n_missing, n_ignored, n_open, longest) = profile(targets, lower)
+    if n_missing == len(targets):
+        warnings.warn(
+            f"no query of qrels, such as {targets.query_ids[0].item()!r}, has a row in run: every list is empty; "
+            "compare the ids of both",
+            ReliabilityWarning,
+            stacklevel=2,
+        )
     width = max(longest, 1)
     of_input = {
         "candidates": {"kind": "listed", "items_hash": _digest(targets.item_ids)},
