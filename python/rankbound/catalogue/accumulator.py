@@ -257,7 +257,7 @@ def check_keys(metrics: Iterable[CatalogueMetric]) -> None:
 
 
 def _pass_of(metric: CatalogueMetric) -> Pass:
-    return metric.k, metric.rank_value if isinstance(metric, ExposureMetric) else RankValue()
+    return metric.k, metric.rank_value
 
 
 def _sums(values: NDArray[np.float64]) -> _core.GroupSums:

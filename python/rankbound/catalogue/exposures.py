@@ -12,13 +12,13 @@ from rankbound.catalogue import metrics
 from rankbound.catalogue.accumulator import Accumulator
 from rankbound.catalogue.evaluator import ReadOptions, as_source, check_width
 from rankbound.catalogue.exposure import Exposure, RankValue
-from rankbound.catalogue.spec import ExposureMetric, as_item_vector, as_rank_value
+from rankbound.catalogue.spec import CatalogueMetric, ExposureMetric, as_item_vector, as_rank_value
 from rankbound.errors import InvalidKError, InvalidParameterError, ShapeError
 from rankbound.evaluation.lists import RankedLists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shown(ExposureMetric):
+class _Shown(CatalogueMetric):
     """No number: what makes a pass over the lists keep an exposure."""
 
     value_of_rank: RankValue
@@ -33,9 +33,6 @@ class _Shown(ExposureMetric):
     @property
     def n_items(self) -> int:
         return self.size
-
-    def values(self, exposure: Exposure) -> dict[str, float]:
-        raise NotImplementedError
 
 
 def exposure(

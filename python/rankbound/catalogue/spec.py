@@ -58,6 +58,11 @@ class CatalogueMetric(ABC):
         return self.k
 
     @property
+    def rank_value(self) -> RankValue:
+        """What each rank gives to the exposure of its item."""
+        return RankValue()
+
+    @property
     def n_items(self) -> int | None:
         """Number of items that the data is about; None without data."""
         return None
@@ -85,11 +90,6 @@ def _described(value: Any) -> Any:
 @dataclass(frozen=True, slots=True, eq=False)
 class ExposureMetric(CatalogueMetric):
     """A metric that is read from how often each item is shown by all lists together."""
-
-    @property
-    def rank_value(self) -> RankValue:
-        """What each rank gives."""
-        return RankValue()
 
     @abstractmethod
     def values(self, exposure: Exposure) -> dict[str, float]:

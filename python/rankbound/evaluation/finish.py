@@ -6,12 +6,12 @@ from typing import Any
 from rankbound import _core
 from rankbound._core import __version__
 from rankbound.catalogue.source import Source
-from rankbound.errors import EmptyInputError, InvalidTypeError
+from rankbound.errors import InvalidTypeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.plan import Plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.slices import as_slices
-from rankbound.evaluation.targets import Targets
+from rankbound.evaluation.targets import Targets, check_not_empty
 
 PROTOCOL = "rankbound-protocol-1"
 
@@ -63,8 +63,7 @@ def finish(
     RankboundError
         For refused options, and whatever ``profile`` raises.
     """
-    if not len(targets):
-        raise EmptyInputError("targets has no rows: there is nothing to evaluate")
+    check_not_empty(targets)
     targets.check_grades(plan.specs)
     ids = as_sample_ids(sample_ids, len(targets))
     groups = as_slices(slices, n_rows=len(targets), n_items=targets.n_items)

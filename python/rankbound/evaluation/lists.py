@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbound._options import as_count
 from rankbound._validation import as_numpy
-from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
+from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,26 +181,3 @@ def _lengths(lengths: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
         row = int(wrong.argmax())
         raise InvalidParameterError(f"lengths has {array[row]} at row {row}; it must be from 0 to {shape[1]}")
     return array.astype(np.int64)
-
-
-def check_rows(lists: RankedLists, n_rows: int) -> None:
-    """Refuse lists that are not as many as the rows of the targets.
-
-    Parameters
-    ----------
-    lists : RankedLists
-        The lists.
-    n_rows : int
-        Rows of the targets.
-
-    Raises
-    ------
-    ShapeError
-        If the numbers differ.
-    EmptyInputError
-        If there is no row.
-    """
-    if len(lists) != n_rows:
-        raise ShapeError(f"predictions has {len(lists)} rows, but targets has {n_rows}; give one list per row")
-    if n_rows == 0:
-        raise EmptyInputError("targets has no rows: there is nothing to evaluate")

@@ -14,11 +14,11 @@ from rankbound.errors import InvalidParameterError, ShapeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.debug import debug_rows_of
 from rankbound.evaluation.finish import as_metadata, protocol_of
-from rankbound.evaluation.lists import RankedLists, as_ranked_lists, check_rows
+from rankbound.evaluation.lists import RankedLists, as_ranked_lists
 from rankbound.evaluation.plan import Plan, as_plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.slices import as_slices
-from rankbound.evaluation.targets import Targets, as_targets
+from rankbound.evaluation.targets import Targets, as_targets, check_not_empty
 from rankbound.metrics import RankingBatch
 
 
@@ -319,7 +319,7 @@ def evaluate_ranked_predictions(
     0.5
     """
     lists, relevant = as_ranked_lists(predictions), as_targets(targets)
-    check_rows(lists, len(relevant))
+    check_not_empty(relevant)
     groups = as_slices(slices, n_rows=len(relevant), n_items=relevant.n_items)
     collector = ListCollector(
         as_plan(metrics, width=lists.width),
@@ -336,6 +336,5 @@ def evaluate_ranked_predictions(
         row_masks=groups.rows,
         item_masks=groups.items,
     )
-    collector.reset()
     collector.add(lists, relevant, as_sample_ids(sample_ids, len(relevant)))
     return collector.result(metadata=as_metadata(metadata))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankbound._options import as_count, as_cut_off, as_flag
 from rankbound._progress import told
-from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, RankboundError, ShapeError
+from rankbound.errors import InvalidParameterError, InvalidTypeError, RankboundError, ShapeError
 from rankbound.evaluation.collector import as_sample_ids
 from rankbound.evaluation.finish import as_metadata
 from rankbound.evaluation.lists import as_ranked_lists
@@ -17,7 +17,7 @@ from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.ranked import ListCollector, ListOptions
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.slices import as_slices
-from rankbound.evaluation.targets import as_targets
+from rankbound.evaluation.targets import as_targets, check_not_empty
 
 
 class Recommender(Protocol):
@@ -120,8 +120,7 @@ def evaluate_recommender(
     n_rows = _n_rows(source)
     if n_rows != len(relevant):
         raise ShapeError(f"source has {n_rows} rows, but targets has {len(relevant)}; give one row per list")
-    if n_rows == 0:
-        raise EmptyInputError("targets has no rows: there is nothing to evaluate")
+    check_not_empty(relevant)
     size, every = as_cut_off(batch_size, name="batch_size"), as_count(log_every_n_steps, name="log_every_n_steps")
     if logger is not None and not callable(getattr(logger, "info", None)):
         raise InvalidTypeError(f"logger is a {type(logger).__name__} without a method info(str)")
@@ -148,7 +147,6 @@ def evaluate_recommender(
         row_masks=groups.rows,
         item_masks=groups.items,
     )
-    collector.reset()
     log = _Log(logger)
     starts = range(0, n_rows, size)
     log(f"evaluate recommender@{k} started: {n_rows} rows in {len(starts)} batches of {size}")

@@ -11,6 +11,21 @@ from numpy.typing import NDArray
 from rankbound._options import as_choice
 from rankbound.errors import InvalidParameterError, MissingDependencyError, ShapeError
 
+# All that is no array.
+PLAIN_FIELDS = (
+    "metrics",
+    "n_rows",
+    "n_scored_rows",
+    "n_units",
+    "required_k",
+    "ties",
+    "slices",
+    "metadata",
+    "target_fingerprint",
+    "protocol",
+    "debug_rows",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mover:
@@ -115,7 +130,7 @@ class EvaluationResult(Mapping[str, Any]):
         mine, theirs = ({**(of.per_user or {}), "": of.sample_ids} for of in (self, other))
         return (
             # As text, because NaN differs from itself.
-            all(repr(getattr(self, name)) == repr(getattr(other, name)) for name in _PLAIN)
+            all(repr(getattr(self, name)) == repr(getattr(other, name)) for name in PLAIN_FIELDS)
             and self.has_per_user == other.has_per_user
             and list(mine) == list(theirs)
             and all(_same(mine[key], theirs[key]) for key in mine)
@@ -251,21 +266,6 @@ class EvaluationResult(Mapping[str, Any]):
         from rankbound.evaluation.storage import load  # noqa: PLC0415 - reads this module
 
         return load(path)
-
-
-_PLAIN = (
-    "metrics",
-    "n_rows",
-    "n_scored_rows",
-    "n_units",
-    "required_k",
-    "ties",
-    "slices",
-    "metadata",
-    "target_fingerprint",
-    "protocol",
-    "debug_rows",
-)
 
 
 def _same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:

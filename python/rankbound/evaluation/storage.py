@@ -10,24 +10,11 @@ from numpy.typing import NDArray
 
 from rankbound._files import UNREADABLE, atomic_write
 from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
-from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.result import PLAIN_FIELDS, EvaluationResult
 
 FORMAT = "rankbound-evaluation"
 SCHEMA_VERSION = 1
 _HEADER = "rankbound"
-_FIELDS = (
-    "metrics",
-    "n_rows",
-    "n_scored_rows",
-    "n_units",
-    "required_k",
-    "ties",
-    "slices",
-    "metadata",
-    "target_fingerprint",
-    "protocol",
-    "debug_rows",
-)
 
 
 def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
@@ -37,7 +24,7 @@ def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
     try:
         header = json.dumps(
             {"format": FORMAT, "schema": SCHEMA_VERSION, "columns": list(columns) if columns else None}
-            | {name: getattr(result, name) for name in _FIELDS},
+            | {name: getattr(result, name) for name in PLAIN_FIELDS},
             default=_plain,
         )
     except (TypeError, ValueError) as error:
@@ -79,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
             f"{name!r} has schema version {schema}, this rankbound reads {SCHEMA_VERSION}; save it again"
         )
     try:
-        fields = {name: header[name] for name in _FIELDS}
+        fields = {name: header[name] for name in PLAIN_FIELDS}
         debug = fields.pop("debug_rows")
         per_user = dict(zip(names or [], columns, strict=True))
         return EvaluationResult(

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._validation import as_numpy
-from rankbound.errors import GainOverflowError, GradeError, InvalidTypeError, RankboundError, ShapeError
+from rankbound.errors import (
+    EmptyInputError,
+    GainOverflowError,
+    GradeError,
+    InvalidTypeError,
+    RankboundError,
+    ShapeError,
+)
 from rankbound.metrics import ERR, RBP, MetricSpec
 
 # Gains must stay below this power of two, so that they can be summed exactly.
@@ -84,6 +91,12 @@ class Targets:
             at = int(wrong.argmax())
             row = int(np.searchsorted(self.starts, at, side="right")) - 1
             raise error(f"targets has the grade {self.grades[at]:g} at row {row}, item {self.items[at]}, which {hint}")
+
+
+def check_not_empty(targets: Targets) -> None:
+    """Refuse targets without rows."""
+    if not len(targets):
+        raise EmptyInputError("targets has no rows: there is nothing to evaluate")
 
 
 def as_targets(targets: Any, *, name: str = "targets") -> Targets:
