@@ -1,23 +1,18 @@
 //! The paired cluster bootstrap of ratios of sums.
 
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::draws::Draws;
-use super::pairwise::{LEAF, join, subtrees};
+use super::pairwise::{join, subtrees};
 use super::panel::Panel;
 use super::percentile::percentile_limits;
-use super::stream::IndexStream;
+use super::stream::{CHUNK, IndexStream};
 use crate::error::{Error, Result};
-use crate::par::{Par, TICK};
+use crate::par::Par;
 
-/// Draws of one task: enough to make the hand-over of tasks cheap.
-const TASK: usize = 1 << 15;
-/// Draws held at once for each thread, and at most: 2 MiB stay near the core that wrote them, and
-/// outweigh starting the thread.
-const BATCH_OF_THREAD: usize = 1 << 19;
-const BATCH: usize = 1 << 22;
-
-const _: () = assert!(LEAF <= TASK && TASK <= BATCH_OF_THREAD, "a task holds whole leaves, a batch whole tasks");
+/// Draws that are summed together at most: few beside a chunk, which hands on those of a block it
+/// does not complete.
+const BLOCK: usize = 1 << 12;
 
 /// A paired percentile bootstrap over units: all series see the same draws.
 ///
@@ -50,50 +45,18 @@ impl Bootstrap<'_> {
         let n_units = self.check(first.len())?;
         let columns: Vec<&[f64]> = self.series.iter().copied().chain(self.counts).collect();
         let panels = Panel::lay_out(&columns);
-        let blocks = Blocks::new(first.len(), par.num_threads);
-        let n_blocks = self.n_resamples * blocks.per_resample();
-        let mut stream = IndexStream::new(self.seed_words, n_units);
-        let mut ratios = vec![Vec::new(); self.series.len()];
-        let mut pending = Vec::new();
-        let mut last_tick = Instant::now();
-        for start in (0..n_blocks).step_by(blocks.per_batch) {
-            let end = n_blocks.min(start + blocks.per_batch);
-            let mut finished = |tasks| (par.tick)(end.min(start + tasks * blocks.per_task) / blocks.per_resample());
-            let n_draws = blocks.start(end) - blocks.start(start);
-            let draws = stream.draw(&mut Par { num_threads: par.num_threads, tick: &mut |_| finished(0) }, n_draws)?;
-
-            let mut sums = vec![0.0; (end - start) * columns.len()];
-            let tasks = sums.chunks_mut(blocks.per_task * columns.len()).enumerate();
-            let watched = &mut Par { num_threads: par.num_threads, tick: &mut finished };
-            let sum_task = |(): &mut (), (task, sums): (usize, &mut [f64])| {
-                for (block, sums) in (start + task * blocks.per_task..).zip(sums.chunks_mut(columns.len())) {
-                    let position = blocks.start(block) - blocks.start(start);
-                    sum_panels(&panels, draws, position, blocks.length(block), sums);
-                }
-                Ok(())
-            };
-            watched.run(tasks, || (), sum_task)?;
-
-            // A batch may end inside a resample, whose first blocks then wait for the others.
-            pending.append(&mut sums);
-            let resamples = pending.chunks_exact(blocks.per_resample() * columns.len());
-            let waiting = resamples.remainder().len();
-            for resample in resamples {
-                let sum = |column| blocks.join(resample.iter().skip(column).step_by(columns.len()).copied());
-                // Without counts numpy would sum ones, which is exact.
-                let count = self.counts.map_or(f64::from(n_units), |_| sum(self.series.len()));
-                for (column, ratios) in ratios.iter_mut().enumerate() {
-                    ratios.push(sum(column) / count);
-                }
-            }
-            pending.drain(..pending.len() - waiting);
-
-            // The parallel runs of a batch may all be too short to be watched.
-            if last_tick.elapsed() >= TICK {
-                last_tick = Instant::now();
-                if (par.tick)(end / blocks.per_resample()).is_break() {
-                    return Err(Error::Interrupted);
-                }
+        let blocks = Blocks::new(first.len(), self.n_resamples);
+        let sums = blocks.sums(par, &IndexStream::new(self.seed_words, n_units), &panels, columns.len())?;
+        let ratios_of = |resample: &[f64]| {
+            let sum = |column| blocks.join(resample.iter().skip(column).step_by(columns.len()).copied());
+            // Without counts numpy would sum ones, which is exact.
+            let count = self.counts.map_or(f64::from(n_units), |_| sum(self.series.len()));
+            (0..self.series.len()).map(|column| sum(column) / count).collect::<Vec<_>>()
+        };
+        let mut ratios = vec![Vec::with_capacity(self.n_resamples); self.series.len()];
+        for resample in sums.chunks_exact(blocks.per_resample() * columns.len()) {
+            for (ratios, ratio) in ratios.iter_mut().zip(ratios_of(resample)) {
+                ratios.push(ratio);
             }
         }
         Ok(ratios)
@@ -134,51 +97,97 @@ impl Bootstrap<'_> {
     }
 }
 
-/// Sums of every column over the `length` draws from `position` on.
-fn sum_panels(panels: &[Panel], draws: &Draws, position: usize, length: usize, mut sums: &mut [f64]) {
-    let cursor = draws.cursor(position);
-    for panel in panels {
-        let (of_panel, rest) = sums.split_at_mut(panel.n_series());
-        panel.sums(&mut cursor.clone(), length, of_panel);
-        sums = rest;
-    }
-}
-
-/// All resamples in the order of their draws, cut into subtrees of numpy's sums: a long resample is
-/// summed by several threads, and the indices held at once do not grow with the number of units.
+/// All resamples in the order of their draws, cut into subtrees of numpy's sums.
 struct Blocks {
     n_units: usize,
+    n_resamples: usize,
     /// Where the blocks of a resample start, and its end.
     bounds: Vec<usize>,
-    per_task: usize,
-    per_batch: usize,
+}
+
+/// A chunk of the stream. Which draws its indices are is known when the chunk before has been drawn,
+/// which a worker does before it sums.
+struct Chunk {
+    index: usize,
+    before: Receiver<Carry>,
+    after: SyncSender<Carry>,
+}
+
+/// What a chunk leaves to the next.
+struct Carry {
+    /// The first block that is not complete.
+    block: usize,
+    /// Its draws so far.
+    draws: Vec<u32>,
 }
 
 impl Blocks {
-    fn new(n_units: usize, num_threads: usize) -> Self {
+    fn new(n_units: usize, n_resamples: usize) -> Self {
         let mut bounds = vec![0];
-        subtrees(n_units, TASK, &mut bounds);
-        let per_task = (TASK / n_units).max(1);
-        let batch = BATCH.min(num_threads.max(1) * BATCH_OF_THREAD);
-        let per_batch = (batch / n_units.min(TASK)).next_multiple_of(per_task);
-        Self { n_units, bounds, per_task, per_batch }
+        subtrees(n_units, BLOCK, &mut bounds);
+        Self { n_units, n_resamples, bounds }
     }
 
     fn per_resample(&self) -> usize {
         self.bounds.len() - 1
     }
 
-    /// Position in the stream of the first draw of a block.
-    fn start(&self, block: usize) -> usize {
-        block / self.per_resample() * self.n_units + self.bounds[block % self.per_resample()]
+    fn len(&self) -> usize {
+        self.n_resamples * self.per_resample()
     }
 
     fn length(&self, block: usize) -> usize {
-        self.start(block + 1) - self.start(block)
+        let place = block % self.per_resample();
+        self.bounds[place + 1] - self.bounds[place]
+    }
+
+    /// The sums of every column over the draws of every block.
+    fn sums(&self, par: &mut Par<'_>, stream: &IndexStream, panels: &[Panel], n_columns: usize) -> Result<Vec<f64>> {
+        let is_drawn = AtomicBool::new(self.n_resamples == 0);
+        let (start, mut before) = sync_channel(1);
+        let _ = start.send(Carry { block: 0, draws: Vec::new() });
+        let chunks = (0..).take_while(|_| !is_drawn.load(Ordering::Relaxed)).map(|index| {
+            let (after, next) = sync_channel(1);
+            Chunk { index, before: std::mem::replace(&mut before, next), after }
+        });
+        let make = || (vec![0; BLOCK + CHUNK], Vec::new());
+        let work = |(buffer, sums): &mut (Vec<u32>, Vec<(usize, Vec<f64>)>), chunk: Chunk| {
+            let (before, drawn) = buffer.split_at_mut(BLOCK);
+            let end = BLOCK + stream.draw(chunk.index, drawn);
+            // A chunk that failed hands nothing on.
+            let Carry { block: first, draws } = chunk.before.recv().map_err(|_| Error::Interrupted)?;
+            let start = BLOCK - draws.len();
+            before[start..].copy_from_slice(&draws);
+            let mut rest = &buffer[start..end];
+            let complete = (first..self.len()).map_while(|block| rest.split_off(..self.length(block)));
+            let complete: Vec<&[u32]> = complete.collect();
+            let block = first + complete.len();
+            if block == self.len() {
+                is_drawn.store(true, Ordering::Relaxed);
+            }
+            // Nobody waits behind the last block.
+            let _ = chunk.after.send(Carry { block, draws: rest[..rest.len().min(BLOCK)].to_vec() });
+            let mut of_blocks = vec![0.0; complete.len() * n_columns];
+            for (draws, mut of_block) in complete.into_iter().zip(of_blocks.chunks_exact_mut(n_columns)) {
+                for panel in panels {
+                    panel.sums(draws, of_block.split_off_mut(..panel.n_series()).unwrap_or_default());
+                }
+            }
+            sums.push((first, of_blocks));
+            Ok(())
+        };
+        let (n_units, n_resamples) = (self.n_units, self.n_resamples);
+        let workers =
+            par.told_as(|chunks| n_resamples.min(chunks * CHUNK / n_units), |par| par.run(chunks, make, work))?;
+        let mut sums = vec![0.0; self.len() * n_columns];
+        for (first, of_blocks) in workers.into_iter().flat_map(|(_, sums)| sums) {
+            sums[first * n_columns..][..of_blocks.len()].copy_from_slice(&of_blocks);
+        }
+        Ok(sums)
     }
 
     fn join(&self, mut sums: impl Iterator<Item = f64>) -> f64 {
         // numpy adds the row to an initial 0.0, so that no sum is -0.0.
-        0.0 + join(self.n_units, TASK, &mut sums)
+        0.0 + join(self.n_units, BLOCK, &mut sums)
     }
 }

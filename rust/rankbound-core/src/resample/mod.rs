@@ -9,7 +9,6 @@
 //! standard error without resampling.
 
 mod bootstrap;
-mod draws;
 mod interval;
 mod linearised;
 mod normal;

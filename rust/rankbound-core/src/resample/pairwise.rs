@@ -6,19 +6,17 @@
 
 use multiversion::multiversion;
 
-use super::draws::Cursor;
-
 /// Values added without splitting, numpy's `PW_BLOCKSIZE`.
 pub(super) const LEAF: usize = 128;
 
-/// The sums over the next `n` draws, where `leaf` sums up to [`LEAF`] of them.
-pub(super) fn sum<const W: usize>(draws: &mut Cursor<'_>, n: usize, leaf: &impl Fn(&[u32]) -> [f64; W]) -> [f64; W] {
-    if n <= LEAF {
-        return leaf(draws.take(n));
+/// The sums over the draws, where `leaf` sums up to [`LEAF`] of them.
+pub(super) fn sum<const W: usize>(draws: &[u32], leaf: &impl Fn(&[u32]) -> [f64; W]) -> [f64; W] {
+    if draws.len() <= LEAF {
+        return leaf(draws);
     }
-    let (left, right) = split(n);
-    let mut total = sum(draws, left, leaf);
-    add(&mut total, &sum(draws, right, leaf));
+    let (left, right) = draws.split_at(split(draws.len()).0);
+    let mut total = sum(left, leaf);
+    add(&mut total, &sum(right, leaf));
     total
 }
 
@@ -85,15 +83,15 @@ pub(super) fn join(n: usize, limit: usize, sums: &mut impl Iterator<Item = f64>)
 
 #[cfg(test)]
 mod tests {
-    use super::super::draws::Draws;
     use super::super::tests::{checksum, value};
     use super::*;
 
     #[test]
     fn sums_are_numpys() {
         let rows: Vec<[f64; 1]> = (0..100_003).map(|unit| [value(unit, 0, 10_007)]).collect();
-        let draws = Draws::from((0..100_003).collect::<Vec<_>>());
-        let whole = |n| sum(&mut draws.cursor(0), n, &|units| sum_rows(&rows, units))[0];
+        let draws: Vec<u32> = (0..100_003).collect();
+        let over = |draws: &[u32]| sum(draws, &|units| sum_rows(&rows, units))[0];
+        let whole = |n: usize| over(&draws[..n]);
         let sizes = || (1..300).chain([100_003]);
         // numpy 2.4.6: x[:n].sum() for the same values and sizes.
         assert_eq!(checksum(sizes().map(whole)), 11_833_813_302_179_341_226);
@@ -102,10 +100,7 @@ mod tests {
             let in_parts = |n| {
                 let mut ends = vec![0];
                 subtrees(n, limit, &mut ends);
-                let part = |part: &[usize]| {
-                    sum(&mut draws.cursor(part[0]), part[1] - part[0], &|units| sum_rows(&rows, units))[0]
-                };
-                join(n, limit, &mut ends.windows(2).map(part))
+                join(n, limit, &mut ends.windows(2).map(|part| over(&draws[part[0]..part[1]])))
             };
             assert!(sizes().all(|n| in_parts(n) == whole(n)), "cut at {limit}");
         }

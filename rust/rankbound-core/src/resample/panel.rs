@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::draws::Cursor;
 use super::pairwise::{LEAF, sum, sum_rows};
 
 /// Lanes of the widest panel: eight doubles are a cache line.
@@ -54,21 +53,21 @@ impl Panel {
         self.n_series
     }
 
-    /// Writes the sum of every series over the next `n` draws.
-    pub(super) fn sums(&self, draws: &mut Cursor<'_>, n: usize, sums: &mut [f64]) {
+    /// Writes the sum of every series over the draws.
+    pub(super) fn sums(&self, draws: &[u32], sums: &mut [f64]) {
         match self.width {
-            1 => self.sums_of::<1>(draws, n, sums),
-            2 => self.sums_of::<2>(draws, n, sums),
-            4 => self.sums_of::<4>(draws, n, sums),
-            _ => self.sums_of::<WIDTH>(draws, n, sums),
+            1 => self.sums_of::<1>(draws, sums),
+            2 => self.sums_of::<2>(draws, sums),
+            4 => self.sums_of::<4>(draws, sums),
+            _ => self.sums_of::<WIDTH>(draws, sums),
         }
     }
 
-    fn sums_of<const W: usize>(&self, draws: &mut Cursor<'_>, n: usize, sums: &mut [f64]) {
+    fn sums_of<const W: usize>(&self, draws: &[u32], sums: &mut [f64]) {
         let rows = self.rows[self.offset..].as_chunks::<W>().0;
         let lanes = match &self.codes {
-            None => sum(draws, n, &|units| sum_rows(rows, units)),
-            Some(codes) => sum(draws, n, &|units| {
+            None => sum(draws, &|units| sum_rows(rows, units)),
+            Some(codes) => sum(draws, &|units| {
                 let mut drawn = [0; LEAF];
                 for (row, &unit) in drawn.iter_mut().zip(units) {
                     *row = u32::from(codes[unit as usize]);

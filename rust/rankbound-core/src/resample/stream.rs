@@ -3,23 +3,20 @@
 //! `numpy.random.default_rng(seed).integers(0, bound, size)` takes PCG64's 64-bit words in halves, the
 //! low half first, and maps each half by Lemire's multiplication, drawing again where a half would
 //! bias the result (Lemire 2019, "Fast random integer generation in an interval"). Which halves are
-//! refused depends on the half alone, so they can be mapped in any order: workers jump ahead to their
-//! own words and keep what is accepted, and [`Draws`] reads the runs they leave one after the other.
+//! refused depends on the half alone, so that workers can jump ahead to a chunk of words of their own
+//! and keep what is accepted.
 
 use multiversion::multiversion;
 use rand_core::Rng;
 use rand_pcg::Pcg64;
 
-use super::draws::Draws;
-use crate::error::Result;
-use crate::par::Par;
-
 /// Generators a worker steps side by side: one alone would wait for its 128-bit product.
 const LANES: usize = 4;
-/// Indices of a full row of lanes; what is drawn is rounded up to it.
-const ROW: usize = 2 * LANES;
-/// Indices of one task; jumping ahead to it costs about as much as a hundred of them.
-const TASK: usize = ROW << 12;
+/// Halves of the words of a chunk: few enough for their indices to stay in the second-level cache until
+/// they are read, many beside the some hundred words that jumping ahead to each lane costs.
+pub(super) const CHUNK: usize = 1 << 15;
+/// Words of a lane.
+const LANE: usize = CHUNK / 2 / LANES;
 /// Words of a lane that are mapped together, while they are in the first-level cache.
 const WORDS: usize = 64;
 
@@ -29,62 +26,36 @@ pub(super) fn pcg64(seed_words: [u64; 4]) -> Pcg64 {
     Pcg64::new(state_high << 64 | state_low, stream_high << 64 | stream_low)
 }
 
-/// The indices of `default_rng(seed).integers(0, bound, ...)`, in order.
+/// The indices of `default_rng(seed).integers(0, bound, ...)`, chunk by chunk.
 pub(super) struct IndexStream {
-    /// Stands before the first word that is not used yet.
+    /// Stands before the first word.
     rng: Pcg64,
     range: Range,
-    draws: Draws,
-    /// Indices drawn already for the next call: fewer than a row.
-    spare: Vec<u32>,
 }
 
 impl IndexStream {
     /// The stream for numpy's `SeedSequence(seed).generate_state(4, uint64)` and a `bound` of at
     /// least 2 (for 1, numpy draws nothing).
     pub(super) fn new(seed_words: [u64; 4], bound: u32) -> Self {
-        Self {
-            rng: pcg64(seed_words),
-            range: Range { bound, threshold: bound.wrapping_neg() % bound },
-            draws: Draws::default(),
-            spare: Vec::new(),
-        }
+        Self { rng: pcg64(seed_words), range: Range { bound, threshold: bound.wrapping_neg() % bound } }
     }
 
-    /// The next `n` indices.
-    pub(super) fn draw(&mut self, par: &mut Par<'_>, n: usize) -> Result<&Draws> {
-        self.draws.restart(&self.spare, n + ROW);
-        // Each round draws what the refusals of the round before have left open, so that it never
-        // overshoots by a full row.
-        while self.draws.len() < n {
-            let missing = (n - self.draws.len()).next_multiple_of(ROW);
-            let mut kept = vec![[0; LANES]; missing.div_ceil(TASK)];
-            let (start, range) = (&self.rng, self.range);
-            let work = |(): &mut (), (index, (out, kept)): (usize, (&mut [u32], &mut [usize; LANES]))| {
-                let mut rng = start.clone();
-                rng.advance((index * TASK / 2) as u128);
-                *kept = draw_lanes(range, &rng, out);
-                Ok(())
-            };
-            let mut tasks = self.draws.room(missing).chunks_mut(TASK).zip(&mut kept).enumerate();
-            if missing <= TASK {
-                // Not worth a thread: the last few draws, or a small bootstrap.
-                tasks.try_for_each(|task| work(&mut (), task))?;
-            } else {
-                par.run(tasks, || (), work)?;
+    /// Writes the indices of a chunk of words to the front of `out`, which has room for [`CHUNK`], and
+    /// returns their number: fewer by the halves that are refused.
+    pub(super) fn draw(&self, chunk: usize, out: &mut [u32]) -> usize {
+        let mut rng = self.rng.clone();
+        rng.advance((chunk * CHUNK / 2) as u128);
+        let kept = draw_lanes(self.range, &rng, out);
+        // Refused halves leave gaps behind the lanes.
+        let mut end = kept[0];
+        for (lane, kept) in kept.into_iter().enumerate().skip(1) {
+            let start = lane * CHUNK / LANES;
+            if start > end {
+                out.copy_within(start..start + kept, end);
             }
-            self.rng.advance((missing / 2) as u128);
-            for (task, kept) in kept.into_iter().enumerate() {
-                let lane_room = TASK.min(missing - task * TASK) / LANES;
-                for len in kept {
-                    self.draws.push(len, lane_room);
-                }
-            }
+            end += kept;
         }
-        let surplus = self.draws.len() - n;
-        self.spare.clear();
-        self.spare.extend_from_slice(self.draws.cursor(n).take(surplus));
-        Ok(&self.draws)
+        end
     }
 }
 
@@ -100,36 +71,32 @@ struct Range {
 /// of the words, and returns how many each lane has kept.
 #[multiversion(targets("x86_64+avx2+bmi2"))]
 fn draw_lanes(range: Range, start: &Pcg64, out: &mut [u32]) -> [usize; LANES] {
-    let words = out.len() / ROW;
     let mut rngs: [Pcg64; LANES] = std::array::from_fn(|lane| {
         let mut rng = start.clone();
-        rng.advance((lane * words) as u128);
+        rng.advance((lane * LANE) as u128);
         rng
     });
     let mut raw = [[0; WORDS]; LANES];
     let mut kept = [0; LANES];
-    for done in (0..words).step_by(WORDS) {
-        let now = WORDS.min(words - done);
-        // The words behind `now` are stepped for nothing, which is cheaper than a loop of unknown
-        // length; it can only be the last round.
+    for _ in 0..LANE / WORDS {
         for word in 0..WORDS {
             for (raw, rng) in raw.iter_mut().zip(&mut rngs) {
                 raw[word] = rng.next_u64();
             }
         }
-        for ((raw, out), kept) in raw.iter().zip(out.chunks_exact_mut(2 * words)).zip(&mut kept) {
-            *kept += range.map(&raw[..now], &mut out[*kept..]);
+        for ((raw, out), kept) in raw.iter().zip(out.chunks_exact_mut(2 * LANE)).zip(&mut kept) {
+            *kept += range.map(raw, &mut out[*kept..]);
         }
     }
     kept
 }
 
 impl Range {
-    /// Maps both halves of up to [`WORDS`] words, writes the accepted indices to the front of `out` and
-    /// returns their number.
+    /// Maps both halves of the words, writes the accepted indices to the front of `out` and returns
+    /// their number.
     #[expect(clippy::inline_always, reason = "to be compiled for the instructions of its caller")]
     #[inline(always)]
-    fn map(self, words: &[u64], out: &mut [u32]) -> usize {
+    fn map(self, words: &[u64; WORDS], out: &mut [u32]) -> usize {
         let mut lows = [u32::MAX; 2 * WORDS];
         let pairs = out.as_chunks_mut::<2>().0.iter_mut().zip(lows.as_chunks_mut::<2>().0);
         for (&word, (pair, lows)) in words.iter().zip(pairs) {
@@ -193,21 +160,15 @@ mod tests {
         (0..n).map(index).collect()
     }
 
-    fn in_batches(bound: u32, n: usize, batch: usize, num_threads: usize) -> Vec<u32> {
-        let mut stream = IndexStream::new(SEED_7, bound);
-        let mut indices = Vec::new();
-        while indices.len() < n {
-            let now = batch.min(n - indices.len());
-            let drawn: Result<()> = Par::unwatched(num_threads, |par| {
-                let mut cursor = stream.draw(par, now)?.cursor(0);
-                for start in (0..now).step_by(100) {
-                    indices.extend_from_slice(cursor.take(100.min(now - start)));
-                }
-                Ok(())
-            });
-            assert_eq!(drawn, Ok(()));
-        }
-        indices
+    fn in_chunks(bound: u32, n_chunks: usize) -> Vec<u32> {
+        let stream = IndexStream::new(SEED_7, bound);
+        let mut out = vec![0; CHUNK];
+        (0..n_chunks)
+            .flat_map(|chunk| {
+                let kept = stream.draw(chunk, &mut out);
+                out[..kept].to_vec()
+            })
+            .collect()
     }
 
     #[test]
@@ -216,21 +177,15 @@ mod tests {
             include_str!("../../tests/data/indices_3e9_seed_7.txt").lines().flat_map(str::parse).collect();
         assert_eq!(numpy.len(), 400);
         assert_eq!(one_by_one(3_000_000_000, 400), numpy);
-        assert_eq!(in_batches(3_000_000_000, 400, 400, 1), numpy);
+        assert_eq!(in_chunks(3_000_000_000, 1)[..400], numpy);
     }
 
     #[test]
-    fn threads_and_batches_leave_the_stream_as_it_is() {
+    fn chunks_and_lanes_leave_the_stream_as_it_is() {
         for bound in [2, 3, 7, 65_536, 1_000_000, (1 << 31) + 1, 3_000_000_000, u32::MAX] {
-            let (long, short) = (one_by_one(bound, 300_001), 2_001);
-            for num_threads in [1, 2, 16] {
-                for batch in [300_001, 100_003, 77_777] {
-                    assert!(in_batches(bound, 300_001, batch, num_threads) == long, "{bound} {num_threads} {batch}");
-                }
-            }
-            for batch in [1, 7, 8, 9, 1023] {
-                assert!(in_batches(bound, short, batch, 2) == long[..short], "{bound} {batch}");
-            }
+            let indices = in_chunks(bound, 5);
+            assert!(one_by_one(bound, indices.len()) == indices, "{bound}");
+            assert!(2 * indices.len() > 4 * CHUNK, "{bound}");
         }
     }
 }
