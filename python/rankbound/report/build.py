@@ -189,12 +189,9 @@ def build_ranking_report(
         class_values=values_of_classes,
     )
     placements = dict(zip([*transforms, *floors], map(_placements, scan.blocks), strict=True))
-    values = {name: grader.list_values(placed) for name, placed in placements.items()}
-    families = {name: grader.families(placed, values[name]) for name, placed in placements.items()}
     primary = settings.primary_objective
-    placements["chance"] = chance = _chance(scan, placements[primary])
-    values["chance"] = grader.list_values(chance)
-    families["chance"] = grader.families(chance, values["chance"])
+    placements["chance"] = _chance(scan, placements[primary])
+    values, families = grader.grade(placements, num_threads=resolve_num_threads(settings.num_threads))
     shown = Shown(
         matrix=matrix,
         lists=lists,

@@ -1,5 +1,7 @@
 """From what a scan found to the metric families of a report block."""
 
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +13,7 @@ from rankbound import _core
 from rankbound.report.lists import GradedLists
 
 Metric = tuple[str, int]
+ListValues = dict[str, NDArray[np.float64]]
 Families = dict[str, dict[str, float]]
 
 
@@ -75,13 +78,33 @@ class Grader:
         hits = [("hit", cut) for cut in (1, 5, self.k)]
         return tuple(dict.fromkeys([*hits, ("mrr", self.k), ("ndcg", self.k)]))
 
-    def list_values(self, placements: Placements) -> dict[str, NDArray[np.float64]]:
-        """Return the expected value of every micro metric for every list."""
+    def grade(
+        self, rankings: Mapping[str, Placements], *, num_threads: int
+    ) -> tuple[dict[str, ListValues], dict[str, Families]]:
+        """Return the list values and the metric families of every ranking.
+
+        Parameters
+        ----------
+        rankings : mapping of str to Placements
+            How each ranker placed the truths.
+        num_threads : int
+            Rankings that are graded at the same time.
+
+        Returns
+        -------
+        values, families : dict
+            By the names of ``rankings``.
+        """
+        with ThreadPoolExecutor(num_threads) as pool:
+            values = dict(zip(rankings, pool.map(self._list_values, rankings.values()), strict=True))
+            families = pool.map(self._families, rankings.values(), values.values())
+            return values, dict(zip(rankings, families, strict=True))
+
+    def _list_values(self, placements: Placements) -> ListValues:
         values = _core.list_values(placements.better, placements.tied, self.metrics, n_classes=self.n_classes)
         return dict(zip(map(metric_key, self.metrics), values, strict=True))
 
-    def families(self, placements: Placements, values: dict[str, NDArray[np.float64]]) -> Families:
-        """Return the metric families of a ranker."""
+    def _families(self, placements: Placements, values: ListValues) -> Families:
         hits = values[metric_key(("hit", self.k))]
         families = {
             "micro": {key: _core.exact_mean(of_lists) for key, of_lists in values.items()},

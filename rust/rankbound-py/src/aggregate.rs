@@ -11,8 +11,9 @@ type Values<'py> = PyReadonlyArray1<'py, f64>;
 /// The mean, rounded once; NaN for no values.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
-pub(crate) fn exact_mean(values: Values<'_>) -> PyResult<f64> {
-    aggregate::mean(values.as_slice()?, "values").map_err(|error| to_py(&error))
+pub(crate) fn exact_mean(py: Python<'_>, values: Values<'_>) -> PyResult<f64> {
+    let values = values.as_slice()?;
+    py.detach(|| aggregate::mean(values, "values")).map_err(|error| to_py(&error))
 }
 
 /// The logarithm of the mean of the exponentials; NaN for no values.
@@ -43,8 +44,13 @@ pub(crate) fn group_sums<'py>(
     codes: PyReadonlyArray1<'py, u32>,
     n_groups: usize,
 ) -> PyResult<PyGroups<'py>> {
-    let groups = GroupSums::new(values.as_slice()?, codes.as_slice()?, n_groups).map_err(|error| to_py(&error))?;
-    let (sums, means, counts) = (groups.sums(), groups.means(), groups.counts().to_vec());
+    let (values, codes) = (values.as_slice()?, codes.as_slice()?);
+    let (sums, means, counts) = py
+        .detach(|| {
+            let groups = GroupSums::new(values, codes, n_groups)?;
+            Ok((groups.sums(), groups.means(), groups.counts().to_vec()))
+        })
+        .map_err(|error| to_py(&error))?;
     Ok((sums.into_pyarray(py), means.into_pyarray(py), counts.into_pyarray(py)))
 }
 
