@@ -9,7 +9,7 @@ from rankbound import _core
 from rankbound._comparability_state import ComparabilityState, FittedOn, PercentileKnots, row_fingerprint
 from rankbound._labels import NO_TRUTH, UNSEEN, as_class_ids, label_indices
 from rankbound._options import as_flag, as_integer, resolve_num_threads
-from rankbound._validation import as_float_scores, as_score_matrix
+from rankbound._validation import as_score_matrix, check_exact_integers
 from rankbound.errors import EmptyInputError, InvalidParameterError, ShapeError, UnknownLabelError
 
 
@@ -163,13 +163,14 @@ def _reference(
     """Return dead flags and, with ``n_knots``, knots."""
     if matrix is None:
         return np.zeros(n_classes, dtype=np.bool_), None
-    scores, threads = as_float_scores(matrix), resolve_num_threads(num_threads)
+    check_exact_integers(matrix)
+    threads = resolve_num_threads(num_threads)
     if n_knots is None:
-        return _core.dead_classes(scores, mask_neg_inf=mask_neg_inf, num_threads=threads), None
+        return _core.dead_classes(matrix, mask_neg_inf=mask_neg_inf, num_threads=threads), None
     n_knots = as_integer(n_knots, name="n_knots")
     if not 2 <= n_knots <= 65536:
         raise InvalidParameterError(f"n_knots must be between 2 and 65536, got {n_knots}")
     values, less, equal, offsets, dead = _core.fit_knots(
-        scores, n_knots=n_knots, mask_neg_inf=mask_neg_inf, num_threads=threads
+        matrix, n_knots=n_knots, mask_neg_inf=mask_neg_inf, num_threads=threads
     )
     return dead, PercentileKnots(values=values, less=less, equal=equal, offsets=offsets)

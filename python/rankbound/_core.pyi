@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Scores: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+_AnyScores: TypeAlias = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 __all__ = [
     "ExposureSums",
@@ -76,14 +77,13 @@ class Transform:
     ) -> Transform: ...
 
 def transform_scores(
-    scores: _Scores, transform: Transform, *, mask_neg_inf: bool, num_threads: int
+    scores: _AnyScores, transform: Transform, *, mask_neg_inf: bool, num_threads: int
 ) -> NDArray[np.float64]: ...
 def fit_knots(
-    reference: _Scores, *, n_knots: int, mask_neg_inf: bool, num_threads: int
+    reference: _AnyScores, *, n_knots: int, mask_neg_inf: bool, num_threads: int
 ) -> tuple[NDArray[np.float64], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64], NDArray[np.bool_]]: ...
-def dead_classes(reference: _Scores, *, mask_neg_inf: bool, num_threads: int) -> NDArray[np.bool_]: ...
+def dead_classes(reference: _AnyScores, *, mask_neg_inf: bool, num_threads: int) -> NDArray[np.bool_]: ...
 
-_AnyScores: TypeAlias = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 _Floats: TypeAlias = NDArray[np.float64]
 _Codes: TypeAlias = NDArray[np.uint32]
 

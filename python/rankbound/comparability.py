@@ -16,7 +16,7 @@ from rankbound import _core
 from rankbound._comparability_fit import fit_comparability
 from rankbound._comparability_state import ComparabilityState, PercentileKnots, percentile_transform
 from rankbound._options import as_flag, as_non_negative, resolve_num_threads
-from rankbound._validation import as_float_scores, as_score_matrix, check_finite
+from rankbound._validation import as_score_matrix, check_exact_integers, check_finite
 from rankbound.errors import InvalidParameterError, StateError
 
 __all__ = [
@@ -118,8 +118,9 @@ def transform_for_objective(
     if transform is None:
         check_finite(matrix, mask_neg_inf=mask_neg_inf)
         return matrix
+    check_exact_integers(matrix)
     return _core.transform_scores(
-        as_float_scores(matrix), transform, mask_neg_inf=mask_neg_inf, num_threads=resolve_num_threads(num_threads)
+        matrix, transform, mask_neg_inf=mask_neg_inf, num_threads=resolve_num_threads(num_threads)
     )
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._exclusion import Exclusion
-from rankbound._validation import as_float_scores
 from rankbound.catalogue.metrics import IntraListDiversity, Novelty
 from rankbound.catalogue.source import Request, ScoredItems
 from rankbound.report.families import Placements
@@ -130,9 +129,8 @@ class Shown:
             rows = self.matrix[self.lists.rows[lists]]
             if transform is None:
                 return rows
-            given = as_float_scores(rows)
             return _core.transform_scores(
-                given, transform, mask_neg_inf=self.mask_neg_inf, num_threads=self.num_threads
+                rows, transform, mask_neg_inf=self.mask_neg_inf, num_threads=self.num_threads
             )
 
         return scores

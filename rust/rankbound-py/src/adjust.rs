@@ -1,34 +1,12 @@
 //! Transforms of scores: see `rankbound_core::adjust`.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use rankbound_core::adjust::{self, Knots, Transform};
 use rankbound_core::{Error, Result};
 
 use crate::run::{Progress, run, to_py};
-
-/// A score matrix lent by numpy.
-#[derive(FromPyObject)]
-pub(crate) enum Scores<'py> {
-    F32(PyReadonlyArray2<'py, f32>),
-    F64(PyReadonlyArray2<'py, f64>),
-}
-
-/// Calls the same generic code for either type of score.
-macro_rules! with_scores {
-    ($scores:expr, $view:ident => $body:expr) => {
-        match &$scores {
-            Scores::F32(array) => {
-                let $view = array.as_array();
-                $body
-            }
-            Scores::F64(array) => {
-                let $view = array.as_array();
-                $body
-            }
-        }
-    };
-}
+use crate::scores::{AnyScores, with_any_scores};
 
 /// A frozen rewriting of score rows.
 #[pyclass(frozen, name = "Transform", module = "rankbound._core")]
@@ -96,13 +74,13 @@ fn unsigned(name: &str, value: i64) -> Result<u64> {
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn transform_scores<'py>(
     py: Python<'py>,
-    scores: Scores<'py>,
+    scores: AnyScores<'py>,
     transform: &Bound<'py, PyTransform>,
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let transform = &transform.get().inner;
-    let matrix = with_scores!(scores, view => {
+    let matrix = with_any_scores!(scores, view => {
         run(py, num_threads, &Progress::NONE, |par| adjust::transform_matrix(par, transform, &view, mask_neg_inf))
     })?;
     Ok(matrix.into_pyarray(py))
@@ -122,12 +100,12 @@ type KnotArrays<'py> = (
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn fit_knots<'py>(
     py: Python<'py>,
-    reference: Scores<'py>,
+    reference: AnyScores<'py>,
     n_knots: usize,
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<KnotArrays<'py>> {
-    let knots = with_scores!(reference, view => {
+    let knots = with_any_scores!(reference, view => {
         run(py, num_threads, &Progress::NONE, |par| adjust::fit_knots(par, &view, n_knots, mask_neg_inf))
     })?;
     let (values, less, equal, offsets, dead) = knots.into_parts();
@@ -147,11 +125,11 @@ pub(crate) fn fit_knots<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn dead_classes<'py>(
     py: Python<'py>,
-    reference: Scores<'py>,
+    reference: AnyScores<'py>,
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-    let dead = with_scores!(reference, view => {
+    let dead = with_any_scores!(reference, view => {
         run(py, num_threads, &Progress::NONE, |par| adjust::dead_classes(par, &view, mask_neg_inf))
     })?;
     Ok(dead.into_pyarray(py))
