@@ -129,9 +129,7 @@ class Shown:
             rows = self.matrix[self.lists.rows[lists]]
             if transform is None:
                 return rows
-            return _core.transform_scores(
-                rows, transform, mask_neg_inf=self.mask_neg_inf, num_threads=self.num_threads
-            )
+            return _core.transform_scores(rows, transform, mask_neg_inf=self.mask_neg_inf, num_threads=self.num_threads)
 
         return scores
 

@@ -6,7 +6,7 @@ use ndarray::{ArrayView2, Axis, Slice};
 
 use crate::adjust::Knots;
 use crate::error::{Error, Result};
-use crate::input::Score;
+use crate::input::{Element, Score};
 use crate::par::Par;
 
 /// Bytes of one block of columns. It depends on nothing else than the matrix, so that the place
@@ -24,9 +24,9 @@ const BLOCK_SCORES: usize = 1 << 16;
 /// # Errors
 /// [`Error::NonFiniteScore`] for scores that are not finite, [`Error::Parameter`] for fewer than
 /// 2 or more than 2^16 knots, for 2^32 rows or more, and for a column without any score.
-pub fn fit_knots<T: Score>(
+pub fn fit_knots<E: Element>(
     par: &mut Par<'_>,
-    reference: &ArrayView2<'_, T>,
+    reference: &ArrayView2<'_, E>,
     n_knots: usize,
     mask_neg_inf: bool,
 ) -> Result<Knots> {
@@ -38,8 +38,8 @@ pub fn fit_knots<T: Score>(
         return Err(Error::Parameter(format!("percentile knots count at most {} rows, got {n_rows}", u32::MAX)));
     }
     // At least one cache line of a row, at most 64 columns so that there is work to share.
-    let line = (64 / size_of::<T>()).max(1);
-    let width = (BLOCK_BYTES / size_of::<T>() / n_rows.max(1)).clamp(line, 64);
+    let line = (64 / size_of::<E>()).max(1);
+    let width = (BLOCK_BYTES / size_of::<E::Native>() / n_rows.max(1)).clamp(line, 64);
     let pieces = par.run(
         (0..n_classes).step_by(width),
         || (vec![Vec::new(); width], Vec::new()),
@@ -81,9 +81,9 @@ pub fn fit_knots<T: Score>(
 ///
 /// # Errors
 /// [`Error::NonFiniteScore`] for scores that are not finite.
-pub fn dead_classes<T: Score>(
+pub fn dead_classes<E: Element>(
     par: &mut Par<'_>,
-    reference: &ArrayView2<'_, T>,
+    reference: &ArrayView2<'_, E>,
     mask_neg_inf: bool,
 ) -> Result<Vec<bool>> {
     const ZERO: u8 = 1;
@@ -97,6 +97,7 @@ pub fn dead_classes<T: Score>(
             let last = (first + step).min(reference.nrows());
             for row in first..last {
                 for (column, (seen, &score)) in seen.iter_mut().zip(reference.row(row)).enumerate() {
+                    let score = score.widen_at(row, column)?;
                     if check(score, mask_neg_inf, row, column)? {
                         *seen |= if score.to_f64() == 0.0 { ZERO } else { OTHER };
                     }
@@ -120,16 +121,17 @@ fn check<T: Score>(score: T, mask_neg_inf: bool, row: usize, column: usize) -> R
 }
 
 /// Copies columns `first..` row by row, as the matrix lies in memory.
-fn gather<T: Score>(
-    reference: &ArrayView2<'_, T>,
+fn gather<E: Element>(
+    reference: &ArrayView2<'_, E>,
     first: usize,
     mask_neg_inf: bool,
-    columns: &mut [Vec<T>],
+    columns: &mut [Vec<E::Native>],
 ) -> Result<()> {
     columns.iter_mut().for_each(Vec::clear);
     let block = reference.slice_axis(Axis(1), Slice::from(first..first + columns.len()));
     for (row, scores) in block.rows().into_iter().enumerate() {
         for (index, (column, &score)) in columns.iter_mut().zip(scores).enumerate() {
+            let score = score.widen_at(row, first + index)?;
             if check(score, mask_neg_inf, row, first + index)? {
                 column.push(score);
             }

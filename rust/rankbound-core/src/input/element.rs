@@ -3,6 +3,7 @@
 use half::f16;
 
 use super::score::Score;
+use crate::error::Error;
 
 /// A matrix element: converts to a [`Score`] without loss, or says why it cannot.
 pub trait Element: Copy + Send + Sync + 'static {
@@ -19,7 +20,18 @@ pub trait Element: Copy + Send + Sync + 'static {
     /// # Errors
     /// What the comparison type cannot hold, in decimal.
     fn widen(self) -> Result<Self::Native, String>;
+
+    /// The element at a place of a matrix as a score.
+    ///
+    /// # Errors
+    /// [`Error::IntegerRange`], naming the place.
+    fn widen_at(self, row: usize, column: usize) -> crate::error::Result<Self::Native> {
+        self.widen().map_err(|value| Error::IntegerRange { row, column, value, reason: BEYOND_RANGE })
+    }
 }
+
+/// What to do about an integer that is not compared exactly.
+pub(super) const BEYOND_RANGE: &str = "must stay below 2^63; subtract an offset or rescale";
 
 macro_rules! native {
     ($($element:ty),*) => {$(

@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView2;
 
-use super::element::Element;
+use super::element::{BEYOND_RANGE, Element};
 use super::exclusion::Exclusion;
 use super::score::Score;
 use crate::error::{Error, Result};
@@ -65,8 +65,7 @@ impl<T: Kernel> RowReader<T> {
             (0..n_classes).for_each(|column| (0..indices.len()).for_each(|row| convert(row, column)));
         }
         refused.map_or(Ok(()), |((row, column), value)| {
-            let reason = "must stay below 2^63; subtract an offset or rescale";
-            Err(Error::IntegerRange { row: indices[row], column, value, reason })
+            Err(Error::IntegerRange { row: indices[row], column, value, reason: BEYOND_RANGE })
         })
     }
 
