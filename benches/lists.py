@@ -1,4 +1,4 @@
-"""Ranked lists with per-list values against a hand-written kernel, and against peers where they are installed."""
+"""Ranked lists with per-list values against numpy and a hand-written kernel."""
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -12,24 +12,20 @@ from figures import Figure, timed
 from rankbound import RankedLists, evaluate_ranked_predictions
 from rankbound.metrics import MAP, MRR, NDCG, HitRate, Precision, Recall
 
-TITLE = "Ranked lists, six metrics at three cut-offs, values per list; reference: the same by a peer"
+TITLE = "Ranked lists, six metrics at three cut-offs, values per list; reference: the same by hand"
 CUT_OFFS = (20, 50, 100)
 N_TARGETS = 10
 N_ITEMS = 50_000
+METRICS = [metric(CUT_OFFS) for metric in (Recall, Precision, HitRate, MRR, MAP, NDCG)]
 
 
 def figures(*, quick: bool) -> Iterator[Figure]:
     n_lists = 2_000 if quick else 200_000
-    lists, targets = _lists(n_lists)
-    matrix = sparse.csr_array(
-        (np.ones(targets.size, dtype=np.float32), targets.ravel(), np.arange(n_lists + 1) * N_TARGETS),
-        shape=(n_lists, N_ITEMS),
-    )
-    metrics = [metric(CUT_OFFS) for metric in (Recall, Precision, HitRate, MRR, MAP, NDCG)]
-    predictions = RankedLists(lists)
+    lists, targets = random_lists(n_lists)
+    predictions, matrix = RankedLists(lists), target_matrix(targets)
 
     def ours() -> object:
-        return evaluate_ranked_predictions(predictions, matrix, metrics=metrics)
+        return evaluate_ranked_predictions(predictions, matrix, metrics=METRICS)
 
     name = f"{n_lists:,} lists of {lists.shape[1]}, {N_TARGETS} targets"
     yield timed(f"{name}, numpy", ours, lambda: _numpys(lists, targets), n_pairs=3)
@@ -44,7 +40,7 @@ def figures(*, quick: bool) -> Iterator[Figure]:
     yield timed(f"{name}, numba", ours, lambda: kernel(lists, targets), limit=None if quick else 1.0)
 
 
-def _lists(n_lists: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def random_lists(n_lists: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return distinct items per list, and targets of which half are listed."""
     rng = np.random.default_rng(0)
     width = CUT_OFFS[-1]
@@ -54,6 +50,14 @@ def _lists(n_lists: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     lists = rng.permuted(items[:, :width], axis=1)
     targets = np.concatenate([rng.permuted(lists, axis=1)[:, : N_TARGETS // 2], items[:, width:]], axis=1)
     return lists, np.sort(targets, axis=1)
+
+
+def target_matrix(targets: NDArray[np.int32]) -> sparse.csr_matrix:
+    """Return the targets as a matrix; the older kind of the two, which one of the peers insists on."""
+    starts = np.arange(len(targets) + 1) * N_TARGETS
+    return sparse.csr_matrix(
+        (np.ones(targets.size, dtype=np.float32), targets.ravel(), starts), shape=(len(targets), N_ITEMS)
+    )
 
 
 def _numpys(lists: NDArray[np.int32], targets: NDArray[np.int32]) -> object:

@@ -11,6 +11,7 @@ import bootstrap
 import catalogue
 import embeddings
 import label_ranking
+import list_peers
 import lists
 import peers
 import report_memory
@@ -26,6 +27,7 @@ BENCHES = {
     "catalogue": catalogue,
     "label_ranking": label_ranking,
     "lists": lists,
+    "list_peers": list_peers,
     "embeddings": embeddings,
     "runs": runs,
     "peers": peers,
