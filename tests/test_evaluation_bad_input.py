@@ -71,7 +71,7 @@ FALLING = [[3.0, 2, 1], [3, 2, 1]]
 
 REFUSED_LISTS = [
     ("out of bounds", lambda: rank(changed(LISTS, (1, 2), 5)), UnknownLabelError, "list 1 names item 5 at position 2"),
-    ("negative", lambda: rank(changed(LISTS, (1, 0), -1)), UnknownLabelError, "list 1 names item -1 at position 0"),
+    ("negative", lambda: rank(changed(LISTS, (1, 0), -1)), UnknownLabelError, "predictions: list 1 names item -1"),
     ("beyond 32 bits", lambda: rank(changed(LISTS, (0, 0), 2**32)), UnknownLabelError, "item 4294967296"),
     ("twice", lambda: rank(changed(LISTS, (1, 2), 3)), DuplicateItemError, "list 1 names item 3 at positions 0 and 2"),
     ("NaN", lambda: rank(scored(changed(FALLING, (1, 1), math.nan))), NonFiniteScoreError, "list 1 .* position 1"),
@@ -82,6 +82,12 @@ REFUSED_LISTS = [
     ("no rows", lambda: rank(LISTS[:0], TARGETS[:0]), EmptyInputError, "targets has no rows"),
     ("items", lambda: rank(RankedLists(LISTS, n_items=6)), ShapeError, "over 6 items, but targets has 5"),
     ("width", lambda: rank(metrics=[Recall(2), NDCG([2, 4])]), InvalidKError, r"ndcg@2,4, which looks at 4 .* of 3"),
+    (
+        "r-precision",
+        lambda: rank(LISTS[:, :1], metrics="r_precision"),
+        InvalidKError,
+        "r_precision, which looks at 2 places for the 2 relevant items of row 0, but predictions has lists of 1",
+    ),
     ("fractions", lambda: rank(LISTS / 2), InvalidTypeError, "indices has dtype float64"),
     ("one dimension", lambda: rank(LISTS[0]), ShapeError, r"indices has shape \(3,\)"),
     ("sparse", lambda: rank(sparse.csr_array(TARGETS)), InvalidTypeError, "predictions is a sparse matrix"),
@@ -123,6 +129,8 @@ REFUSED_SCORES = [
     ("all excluded", lambda: score(exclude=[[True] * 5, [False] * 5]), EmptyInputError, "0"),
     ("exclude shape", lambda: score(exclude=[[True] * 5]), ShapeError, r"exclude has shape \(1, 5\), but scores has"),
     ("mask dtype", lambda: score(mask=[0, 0, 1, 1, 1]), InvalidTypeError, "mask has dtype int64; it must be boolean"),
+    ("sparse mask", lambda: score(mask=sparse.csr_array(TARGETS)), InvalidTypeError, "mask is a sparse .* as exclude"),
+    ("all masked", lambda: score(SCORES, 0 * TARGETS, mask=[True] * 5), EmptyInputError, "row 0 has no .* or a mask"),
     ("mask shape", lambda: score(mask=[True]), ShapeError, r"mask has shape \(1,\); it must be \(2, 5\), or \(5,\)"),
     ("unseen", lambda: score(unseen="ignore"), InvalidParameterError, "unseen must be one of"),
     ("threads", lambda: score(num_threads=0), InvalidParameterError, "num_threads must be between 1"),
@@ -151,7 +159,7 @@ REFUSED_METRICS = [
     ("max_grade", lambda: ERR(max_grade=0), InvalidParameterError, "max_grade must be above 0"),
     ("max_grade above", lambda: ERR(max_grade=41), InvalidParameterError, "at most 40"),
     ("both names", lambda: LogRBP(3, k=3), InvalidParameterError, "n=3 and k=3"),
-    ("label", lambda: parse("ndgc@10"), InvalidParameterError, "'ndgc@10' names no metric"),
+    ("label", lambda: parse("qqq@10"), InvalidParameterError, "'qqq@10' names no metric; a label looks like"),
     ("no label", lambda: parse(10), InvalidParameterError, "names no metric"),
     ("label suffix", lambda: parse("ndcg@10.logmean"), InvalidParameterError, "names no metric"),
     ("label digits", lambda: parse("ndcg@" + "9" * 5000), InvalidParameterError, "names no metric"),
@@ -260,6 +268,7 @@ class Fixed:
         ({"source": LISTS[:1]}, ShapeError, "source has 1 rows, but targets has 2"),
         ({"source": 7}, InvalidTypeError, "source is a int, whose rows cannot be counted"),
         ({"source": {1, 2}}, InvalidTypeError, "source is a set, whose rows cannot be counted and sliced"),
+        ({"source": sparse.coo_matrix(LISTS)}, InvalidTypeError, "source is a coo_matrix, .* cannot be sliced .* CSR"),
         ({"source": LISTS[:0], "targets": TARGETS[:0]}, EmptyInputError, "no rows"),
         ({"metrics": "mrr"}, InvalidParameterError, "metrics has mrr; a recommender needs cut-offs"),
         ({"metrics": None}, InvalidParameterError, "metrics must be given"),
@@ -302,10 +311,7 @@ class Total(RankingMetric):
     """Hits in the top 2, added up; refuses what it is told to refuse, after it has counted."""
 
     required_k, result_keys = 2, ("total",)
-
-    def __init__(self):
-        self.refuse = ()
-        self.seen = []
+    refuse = ()
 
     def reset(self):
         self.total = 0
@@ -319,7 +325,7 @@ class Total(RankingMetric):
         return batch.hits.sum(axis=1, keepdims=True).astype(float)
 
     def compute(self):
-        return {"total": float(self.total)}
+        return {"total": float(self.total + 100 * len(self.seen))}
 
 
 def everything(evaluator):
@@ -330,7 +336,7 @@ def everything(evaluator):
 
 
 @pytest.mark.parametrize("with_own", [False, True], ids=["built-in", "own"])
-def test_an_evaluator_goes_on_after_a_refusal(with_own):
+def test_an_evaluator_goes_on_after_a_refusal(with_own, monkeypatch):
     metrics = [NDCG(2, gain="exp2"), "recall@1,2"] + ([Total()] if with_own else [])
     evaluator, straight = RankingEvaluator(metrics, debug=True), RankingEvaluator(metrics[:2], debug=True)
     if with_own:
@@ -358,11 +364,10 @@ def test_an_evaluator_goes_on_after_a_refusal(with_own):
         assert everything(evaluator) == before
     if with_own:
         # Refused by the metric itself, after it had counted.
-        metrics[2].refuse = (4,)
-        with pytest.raises(RuntimeError, match="as told"):
-            evaluator.update(LISTS, TARGETS)
-        assert metrics[2].seen == [2]
-        metrics[2].refuse = ()
+        with monkeypatch.context() as patch:
+            patch.setattr(Total, "refuse", (4,))
+            with pytest.raises(RuntimeError, match="as told"):
+                evaluator.update(LISTS, TARGETS)
         assert everything(evaluator) == before
     for one in (evaluator, straight):
         one.update(LISTS[::-1], TARGETS)

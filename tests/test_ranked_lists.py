@@ -271,3 +271,15 @@ def test_rows_that_share_nothing_but_the_order():
             float(definitions[key]([grades[item] for item in items], [1] * sum(grades))) for items, grades in scored
         ]
         assert values.tolist() == pytest.approx(expected, rel=1e-15)
+
+
+def test_r_precision_looks_no_deeper_than_lists_that_hold_everything_or_enough():
+    """Rows have two relevant items, of which one is listed, and one, which is listed too low."""
+    assert evaluate_ranked_predictions(LISTS[:, :2], TARGETS, metrics="r_precision")["r_precision"] == 0.25
+    assert evaluate_ranked_predictions([[0, 1]], [[1, 1]], metrics="r_precision")["r_precision"] == 1
+    evaluator = RankingEvaluator("r_precision")
+    with pytest.raises(errors.InvalidKError, match="2 relevant items of row 0, but predictions has lists of 1"):
+        evaluator.update(LISTS[:, :1], TARGETS)
+    # A padded row that ends early misses what it does not list.
+    padded = RankedLists(LISTS[:, :2], lengths=[1, 2])
+    assert evaluate_ranked_predictions(padded, TARGETS, metrics="r_precision").per_user["r_precision"][0] == 0.5

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankbound._options import as_cut_off
 from rankbound.catalogue.metrics import parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
-from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
+from rankbound.evaluation.customs import own_copy
+from rankbound.evaluation.targets import Targets
+from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, RPrecision, parse
 from rankbound.metrics.spec import CoreMetric
 
 _RESERVED = ("n_rows", "n_scored_rows", "n_units", "debug", "sample_id")
@@ -66,27 +67,35 @@ class Plan:
         """The metrics as text."""
         return [_label(metric) for metric in self.metrics]
 
-    def check_width(self, width: int, n_items: int) -> None:
+    def check_width(self, width: int, targets: Targets) -> None:
         """Refuse metrics that look deeper than the lists go, unless the lists hold the whole catalogue.
 
         Parameters
         ----------
         width : int
             Places per list.
-        n_items : int
-            Number of items in the catalogue.
+        targets : Targets
+            Relevant items of each list.
 
         Raises
         ------
         InvalidKError
-            Naming the first metric.
+            Naming the first metric, and the row if it looks at as many places as there are relevant items.
         """
+        if width >= targets.n_items:
+            return
+        most = int(targets.counts.argmax()) if len(targets) else None
         for metric in self.metrics:
-            depth = metric.required_k
-            if depth is not None and depth > width and width < n_items:
+            depth, where = metric.required_k, ""
+            if isinstance(metric, RPrecision) and most is not None:
+                depth, where = (
+                    int(targets.counts[most]),
+                    f" for the {targets.counts[most]} relevant items of row {most}",
+                )
+            if depth is not None and depth > width:
                 raise InvalidKError(
-                    f"metrics has {_label(metric)}, which looks at {depth} places, but predictions has lists of "
-                    f"{width}; pass longer lists or lower the cut-off"
+                    f"metrics has {_label(metric)}, which looks at {depth} places{where}, but predictions has lists of "
+                    f"{width}; pass longer lists or {'leave it out' if where else 'lower the cut-off'}"
                 )
 
 
@@ -103,7 +112,7 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
     Returns
     -------
     Plan
-        The metrics, with distinct keys.
+        The metrics, with distinct keys; of metrics of the caller's, copies.
 
     Raises
     ------
@@ -124,14 +133,11 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
         if not isinstance(metric, _KINDS):
             hint = f"; write {metric.__name__}(10)" if isinstance(metric, type) else ""
             raise InvalidTypeError(f"metrics has {metric!r}, which is no metric{hint}")
-    for metric in parsed:
-        if isinstance(metric, RankingMetric):
-            _check_custom(metric)
     if not parsed:
         raise InvalidParameterError("metrics is empty; name at least one")
     plan = Plan(
         tuple(metric for metric in parsed if isinstance(metric, MetricSpec)),
-        tuple(metric for metric in parsed if isinstance(metric, RankingMetric)),
+        tuple(own_copy(metric) for metric in parsed if isinstance(metric, RankingMetric)),
         tuple(metric for metric in parsed if isinstance(metric, CatalogueMetric)),
     )
     _check_keys(plan)
@@ -145,13 +151,6 @@ def _parsed(label: str) -> MetricSpec | CatalogueMetric:
 
 def _label(metric: MetricSpec | RankingMetric | CatalogueMetric) -> str:
     return type(metric).__name__ if isinstance(metric, RankingMetric) else metric.label
-
-
-def _check_custom(metric: RankingMetric) -> None:
-    name, keys = type(metric).__name__, metric.result_keys
-    as_cut_off(metric.required_k, name=f"{name}.required_k")
-    if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(key, str) for key in keys):
-        raise InvalidTypeError(f"{name}.result_keys is {keys!r}; it must be a tuple of at least one string")
 
 
 def _check_keys(plan: Plan) -> None:
