@@ -4,11 +4,12 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2,
 use pyo3::prelude::*;
 use rankbound_core::aggregate::{ExposureSums, GroupSums};
 use rankbound_core::catalogue::{self, Diversity, Found, ItemWeights, ListMeasure, Request, TopRules, Unexpected};
-use rankbound_core::input::{Exclusion, Masks, Targets};
+use rankbound_core::input::{Embeddings, Masks, Targets};
 use rankbound_core::metric::RankWeights;
 use rankbound_core::profile::ItemLists;
 
-use crate::profile::{PyExclusion, slice};
+use crate::embeddings::{AnyVectors, parse_similarity};
+use crate::profile::{PyExclusion, exclusion, lend_exclusion, slice};
 use crate::profiles::{AnyItems, PyTargets, lend_targets};
 use crate::run::{InvalidParameterError, Progress, run, run_on, to_py};
 use crate::scores::{AnyScores, with_any_scores};
@@ -211,16 +212,40 @@ pub(crate) fn catalogue_scores<'py>(
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<PyFound<'py>> {
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
+    let exclude = lend_exclusion(exclude.as_ref())?;
     let result = with_any_scores!(scores, view => with_request!(request, view.ncols(), request => {
         run_on(py, name, num_threads, &Progress::NONE, |par| {
-            let exclude = exclude
-                .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
-                .transpose()?;
-            catalogue::scan_scores(par, &view, &Masks { exclude, neg_inf: mask_neg_inf }, &request)
+            let masks = Masks { exclude: exclusion(exclude, view.dim())?, neg_inf: mask_neg_inf };
+            catalogue::scan_scores(par, &view, &masks, &request)
         })?
     }));
+    Ok(found(py, result))
+}
+
+/// Measures the top k of queries over all items, by their similarity.
+#[pyfunction]
+#[pyo3(signature = (queries, items, request, *, item_bias, exclude, similarity, num_threads))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
+pub(crate) fn catalogue_embeddings<'py>(
+    py: Python<'py>,
+    queries: AnyVectors<'py>,
+    items: AnyVectors<'py>,
+    request: PyRequest<'py>,
+    item_bias: Option<PyReadonlyArray1<'py, f32>>,
+    exclude: Option<PyExclusion<'py>>,
+    similarity: &str,
+    num_threads: usize,
+) -> PyResult<PyFound<'py>> {
+    let (exclude, item_bias) = (lend_exclusion(exclude.as_ref())?, item_bias.as_ref().map(slice).transpose()?);
+    let (queries, items, similarity) = (queries.lend(), items.lend(), parse_similarity(similarity)?);
+    let embeddings = Embeddings { queries, items, item_bias, similarity };
+    let (n_queries, n_items) = (queries.dim().0, items.dim().0);
+    let result = with_request!(request, n_items, request => {
+        run(py, num_threads, &Progress::NONE, |par| {
+            catalogue::scan_embeddings(par, &embeddings, exclusion(exclude, (n_queries, n_items))?, &request)
+        })?
+    });
     Ok(found(py, result))
 }
 

@@ -3,10 +3,10 @@
 use half::f16;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use rankbound_core::input::{Embeddings, Exclusion, Similarity, Targets, Vectors};
+use rankbound_core::input::{Embeddings, Similarity, Targets, Vectors};
 use rankbound_core::profile;
 
-use crate::profile::{PyExclusion, slice};
+use crate::profile::{PyExclusion, exclusion, lend_exclusion, slice};
 use crate::profiles::{PyProfiles, PyTargets, lend_targets};
 use crate::run::{InvalidParameterError, Progress, run};
 
@@ -18,11 +18,21 @@ pub(crate) enum AnyVectors<'py> {
 }
 
 impl AnyVectors<'_> {
-    fn lend(&self) -> Vectors<'_> {
+    pub(crate) fn lend(&self) -> Vectors<'_> {
         match self {
             Self::F32(array) => Vectors::F32(array.as_array()),
             Self::F16(array) => Vectors::F16(array.as_array()),
         }
+    }
+}
+
+/// How the score of an item is made, by its name.
+pub(crate) fn parse_similarity(name: &str) -> PyResult<Similarity> {
+    match name {
+        "inner" => Ok(Similarity::Inner),
+        "cosine" => Ok(Similarity::Cosine),
+        "l2" => Ok(Similarity::L2),
+        _ => Err(InvalidParameterError::new_err(format!("similarity {name:?} is not known"))),
     }
 }
 
@@ -43,15 +53,9 @@ pub(crate) fn profile_embeddings<'py>(
     num_threads: usize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(PyProfiles, u64)> {
-    let similarity = match similarity {
-        "inner" => Similarity::Inner,
-        "cosine" => Similarity::Cosine,
-        "l2" => Similarity::L2,
-        _ => return Err(InvalidParameterError::new_err(format!("similarity {similarity:?} is not known"))),
-    };
+    let similarity = parse_similarity(similarity)?;
     let (starts, relevant, grades, n_items) = lend_targets!(&targets);
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
+    let exclude = lend_exclusion(exclude.as_ref())?;
     let item_bias = item_bias.as_ref().map(slice).transpose()?;
     let embeddings = Embeddings { queries: queries.lend(), items: items.lend(), item_bias, similarity };
     let n_queries = embeddings.queries.dim().0;
@@ -59,8 +63,7 @@ pub(crate) fn profile_embeddings<'py>(
     let progress = Progress { callable: progress, per_task: 1, total: n_queries };
     let (inner, n_masked) = run(py, num_threads, &progress, |par| {
         let targets = Targets::new(starts, relevant, grades, n_items)?;
-        let exclude =
-            exclude.map(|(starts, columns)| Exclusion::new(starts, columns, n_queries, n_items)).transpose()?;
+        let exclude = exclusion(exclude, (n_queries, n_items))?;
         profile::profile_embeddings(par, embeddings, targets, exclude, drop_masked)
     })?;
     Ok((PyProfiles { inner }, n_masked))

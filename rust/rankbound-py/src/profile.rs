@@ -17,6 +17,19 @@ pub(crate) type PyPopularity<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray
 /// Excluded columns per list: row starts and columns, as in a CSR matrix.
 pub(crate) type PyExclusion<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>);
 
+/// Excluded columns lent by Python, unchecked.
+pub(crate) type LentExclusion<'a> = Option<(&'a [i64], &'a [u32])>;
+
+/// Borrows excluded columns from Python for the time of a call.
+pub(crate) fn lend_exclusion<'a>(exclude: Option<&'a PyExclusion<'_>>) -> PyResult<LentExclusion<'a>> {
+    exclude.map(|(starts, columns)| Ok((slice(starts)?, slice(columns)?))).transpose()
+}
+
+/// Checks lent columns against the sizes of the input.
+pub(crate) fn exclusion(lent: LentExclusion<'_>, (n_rows, n_classes): (usize, usize)) -> Result<Option<Exclusion<'_>>> {
+    lent.map(|(starts, columns)| Exclusion::new(starts, columns, n_rows, n_classes)).transpose()
+}
+
 /// Borrows one-dimensional arrays; numpy hands them over contiguous.
 pub(crate) fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
     Ok(array.as_slice()?)
@@ -85,8 +98,7 @@ pub(crate) fn scan_scores<'py>(
         .map(|(table, segments)| Ok((table.as_slice()?, table.as_array().ncols(), segments.as_array().to_vec())));
     let fixed = fixed.collect::<PyResult<Vec<_>>>()?;
     let (rows, truths) = (slice(&rows)?, slice(&truths)?);
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let (exclude, exposed) = (exclude.transpose()?, exposed.as_ref().map(slice).transpose()?);
+    let (exclude, exposed) = (lend_exclusion(exclude.as_ref())?, exposed.as_ref().map(slice).transpose()?);
     let scan = with_any_scores!(scores, view => run(py, num_threads, &Progress {
         callable: progress,
         per_task: profile::lists_per_task(view.ncols()),
@@ -99,9 +111,7 @@ pub(crate) fn scan_scores<'py>(
         let models = models.iter().map(|transform| Ok(Ranker::Model(transform.clone())));
         let rankers = models.chain(fixed).collect::<Result<Vec<_>>>()?;
         let truths: Vec<_> = truths.iter().map(|&truth| u32::try_from(truth).ok()).collect();
-        let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, rows.len(), view.ncols()))
-            .transpose()?;
+        let exclude = exclusion(exclude, (rows.len(), view.ncols()))?;
         let options = ScanOptions { k, masks: Masks { exclude, neg_inf: mask_neg_inf } };
         profile::scan(par, &view, &Grading { rows: &rows, truths: &truths, exposed }, &rankers, &options)
     }))?;
@@ -145,13 +155,10 @@ pub(crate) fn top_columns<'py>(
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<(PyCodes<'py>, PyCodes<'py>)> {
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
+    let exclude = lend_exclusion(exclude.as_ref())?;
     let top = with_any_scores!(scores, view => run(py, num_threads, &Progress::NONE, |par| {
-        let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
-            .transpose()?;
-        profile::top_columns(par, &view, k, &Masks { exclude, neg_inf: mask_neg_inf })
+        let masks = Masks { exclude: exclusion(exclude, view.dim())?, neg_inf: mask_neg_inf };
+        profile::top_columns(par, &view, k, &masks)
     }))?;
     Ok((top.columns.into_pyarray(py), top.counts.into_pyarray(py)))
 }

@@ -3,10 +3,10 @@
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use rankbound_core::aggregate;
-use rankbound_core::input::{Exclusion, Masks, Targets};
+use rankbound_core::input::{Masks, Targets};
 use rankbound_core::profile::{self, ItemLists, ListRules, OpenTie, Profiles, ScoredTargets};
 
-use crate::profile::{PyExclusion, slice};
+use crate::profile::{PyExclusion, exclusion, lend_exclusion, slice};
 use crate::run::{InvalidParameterError, Progress, run, run_on};
 use crate::scores::{AnyScores, with_any_scores};
 
@@ -73,18 +73,14 @@ pub(crate) fn profile_scores<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(PyProfiles, u64)> {
     let (starts, items, grades, n_items) = lend_targets!(&targets);
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
+    let exclude = lend_exclusion(exclude.as_ref())?;
     let (inner, n_masked) = with_any_scores!(scores, view => run_on(py, "scores", num_threads, &Progress {
         callable: progress,
         per_task: profile::lists_per_task(view.ncols()),
         total: view.nrows(),
     }, |par| {
         let targets = Targets::new(starts, items, grades, n_items)?;
-        let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
-            .transpose()?;
-        let masks = Masks { exclude, neg_inf: mask_neg_inf };
+        let masks = Masks { exclude: exclusion(exclude, view.dim())?, neg_inf: mask_neg_inf };
         profile::profile_scores(par, &view, &ScoredTargets { targets, masks, drop_masked })
     }))?;
     Ok((PyProfiles { inner }, n_masked))
