@@ -48,9 +48,9 @@ def exposure(
 
     Parameters
     ----------
-    recommendations : RankedLists or array_like of shape (n_rows, n_items)
-        Ranked lists, or scores of all items, higher is better. An array is always scores; wrap ranked items in
-        :class:`rankbound.RankedLists`.
+    recommendations : RankedLists, Embeddings or array_like of shape (n_rows, n_items)
+        Ranked lists; vectors of queries and items, as :class:`Embeddings`; or scores of all items, higher is better. An
+        array is always scores: wrap ranked items in :class:`rankbound.RankedLists`.
     k : int
         Cut-off, at least 1.
     weights : {"top", "log2", "geometric"}, default "top"
@@ -104,7 +104,7 @@ def catalog_coverage(
 
     Parameters
     ----------
-    recommendations : RankedLists, array_like of shape (n_rows, n_items), or Exposure
+    recommendations : RankedLists, Embeddings, array_like of shape (n_rows, n_items), or Exposure
         As in :func:`exposure`, or an exposure itself.
     k : int or None, default None
         Cut-off; an exposure brings its own.
@@ -234,7 +234,7 @@ def group_exposure(
 
     Parameters
     ----------
-    recommendations : RankedLists, array_like of shape (n_rows, n_items), or Exposure
+    recommendations : RankedLists, Embeddings, array_like of shape (n_rows, n_items), or Exposure
         As in :func:`exposure`; an exposure brings its own cut-off and weights.
     groups : array_like of shape (n_items,)
         Label of each item, none missing.

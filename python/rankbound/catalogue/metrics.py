@@ -43,13 +43,12 @@ class CatalogCoverage(ExposureMetric):
 
     def values(self, exposure: Exposure) -> dict[str, float]:
         """Return the mean of the probabilities of having been seen."""
-        size = exposure.n_items if self.catalog_size is None else self.catalog_size
-        if size < exposure.n_items:
-            raise InvalidParameterError(
-                f"catalog_size is {size}, but the lists are over {exposure.n_items} items; it counts all of them and "
-                "those that are never candidates"
-            )
+        size = exposure.size_of(self.catalog_size)
         return {self.key: _core.exact_sum(exposure.seen) / size if exposure.n_lists else np.nan}
+
+    def ties(self, exposure: Exposure) -> dict[str, float]:
+        """Return how far the coverage can be from its expectation."""
+        return {"sd_bound": exposure.coverage_sd_bound(self.catalog_size)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,6 +325,13 @@ class MacroRecall(ClassMetric):
         """Return the mean over the items with support."""
         means, counts = hits.means()
         return _core.exact_mean(means[counts > 0])
+
+    def support(self, hits: _core.GroupSums) -> dict[str, float]:
+        """Return how many items the mean is over, and in how few lists they are relevant."""
+        counts = hits.means()[1]
+        given = counts[counts > 0]
+        least, middle = (int(given.min()), float(np.median(given))) if len(given) else (np.nan, np.nan)
+        return {"n_classes": len(given), "min_support": least, "median_support": middle}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -106,6 +106,22 @@ class ExposureMetric(CatalogueMetric):
             NaN where nothing is shown.
         """
 
+    def ties(self, exposure: Exposure) -> dict[str, float]:
+        """Return what is known of the spread over orders of ties.
+
+        Parameters
+        ----------
+        exposure : Exposure
+            By all lists.
+
+        Returns
+        -------
+        dict of str to float
+            Empty, unless a metric knows something.
+        """
+        del exposure
+        return {}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListMetric(CatalogueMetric):
@@ -171,6 +187,22 @@ class ClassMetric(CatalogueMetric):
         float
             NaN if there is nothing to average.
         """
+
+    def support(self, hits: _core.GroupSums) -> dict[str, float]:
+        """Return what the value rests on.
+
+        Parameters
+        ----------
+        hits : _core.GroupSums
+            As above.
+
+        Returns
+        -------
+        dict of str to float
+            Empty, unless a metric has something to say.
+        """
+        del hits
+        return {}
 
 
 def of_length(values: NDArray[np.float64], n_items: int, name: str) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from rankbound import _core
 from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_choice, as_flag
 from rankbound.catalogue.accumulator import Accumulator, Addition
-from rankbound.catalogue.source import Source
+from rankbound.catalogue.source import Recommended
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.fingerprint import Fingerprint
 from rankbound.evaluation.plan import Plan
@@ -26,8 +26,8 @@ class Batch:
     """One batch to be added: profiles of its lists, and what else is known about them.
 
     ``upper`` holds the profiles with every open tie broken for the list, where ``profiles`` hold the least they can be
-    worth. ``ranking`` makes what metrics of the caller's read, ``source`` is what catalogue metrics read; without them
-    there can be none.
+    worth. ``ranking`` makes what metrics of the caller's read, ``recommended`` is what catalogue metrics read; without
+    them there can be none.
     """
 
     profiles: _core.Profiles
@@ -35,7 +35,7 @@ class Batch:
     sample_ids: NDArray[Any]
     upper: _core.Profiles | None = None
     ranking: Callable[[], RankingBatch] | None = None
-    source: Source | None = None
+    recommended: Recommended | None = None
     debug_rows: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -130,13 +130,14 @@ class Collector:
     def _catalogue_addition(self, batch: Batch, scored: NDArray[np.bool_]) -> Addition | None:
         if not self.plan.catalogues:
             return None
-        if batch.source is None:
+        if batch.recommended is None:
             raise InvalidTypeError(
                 f"metrics has {self.plan.catalogues[0].label}, which reads which items are shown, and this input does "
-                "not say: pass scores or ranked lists"
+                "not say: pass scores, vectors, ranked lists or a run to a function such as evaluate_scores"
             )
-        targets = batch.targets.core(graded=True)
-        return self.catalogue.find(batch.source, np.flatnonzero(scored), targets, num_threads=self.num_threads)
+        source, targets = batch.recommended
+        rows = np.flatnonzero(scored)
+        return self.catalogue.find(source, rows, targets.core(graded=True), num_threads=self.num_threads)
 
     def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         if not self.plan.customs:
@@ -306,6 +307,8 @@ class Collector:
                         "numbers"
                     )
                 metrics[key] = float(computed[key])
+        for key, spread in self.catalogue.ties().items():
+            ties[key] = {**spread}
         return metrics | self.catalogue.compute(), ties
 
     def _row_slice(self, mask: NDArray[np.bool_], values: Mapping[str, NDArray[Any]]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import as_choice, as_count, as_flag, resolve_num_threads
-from rankbound.catalogue.source import ListedItems, list_arrays
+from rankbound.catalogue.source import ListedItems, Recommended, list_arrays
 from rankbound.errors import InvalidParameterError, ShapeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.debug import debug_rows_of
@@ -143,7 +143,8 @@ class ListCollector:
                 batch.debug_rows = debug_rows_of(read.rows(0, shown), first, self.whole.n_rows, self.plan.required_k)
         if self.plan.catalogues:
             options = self.options
-            batch.source = ListedItems(lists, options.open_tie, options.duplicates, options.validate_predictions)
+            source = ListedItems(lists, options.open_tie, options.duplicates, options.validate_predictions)
+            batch.recommended = Recommended(source, targets)
         others = {}
         for name, mask in self.item_masks.items():
             others[name], _ = self._profile(lists, targets.of_items(mask), sample_ids)
