@@ -10,7 +10,7 @@ from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._validation import as_numpy, as_score_matrix
 from rankbound.catalogue.accumulator import Accumulator, check_keys
 from rankbound.catalogue.exposure import Exposure
-from rankbound.catalogue.metrics import parse_catalogue
+from rankbound.catalogue.parse import parse_catalogue
 from rankbound.catalogue.source import EmbeddedItems, ListedItems, ScoredItems, Source
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import EmptyInputError, InvalidKError, InvalidParameterError, InvalidTypeError, ShapeError

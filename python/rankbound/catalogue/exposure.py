@@ -26,6 +26,12 @@ class RankValue(NamedTuple):
     patience: float = 0.0
 
 
+def shares_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each of some groups has of their total; NaN if there is none."""
+    total = _core.exact_sum(sums)
+    return sums / total if total else np.full(len(sums), np.nan)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exposure:
     """Expected exposure of every item by many lists, to be kept, stored and merged.

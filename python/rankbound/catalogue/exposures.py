@@ -11,7 +11,7 @@ from rankbound._options import as_cut_off
 from rankbound.catalogue import metrics
 from rankbound.catalogue.accumulator import Accumulator
 from rankbound.catalogue.evaluator import ReadOptions, as_source, check_width
-from rankbound.catalogue.exposure import Exposure, RankValue
+from rankbound.catalogue.exposure import Exposure, RankValue, shares_of
 from rankbound.catalogue.spec import CatalogueMetric, ExposureMetric, as_item_vector, as_rank_value
 from rankbound.errors import InvalidKError, InvalidParameterError, ShapeError
 from rankbound.evaluation.lists import RankedLists
@@ -287,7 +287,7 @@ def group_exposure(
         raise ShapeError(f"merit has {len(deserved)} entries, but there are {shown.n_items} items; give one per item")
     sums, _, _ = _core.group_sums(shown.expected, codes.astype(np.uint32), len(names))
     merits, _, _ = _core.group_sums(deserved, codes.astype(np.uint32), len(names))
-    share, reference = _shares(sums), _shares(merits)
+    share, reference = shares_of(sums), shares_of(merits)
     ratio = np.divide(share, reference, out=np.full(len(names), np.nan), where=reference > 0)
     return GroupShares(groups=names, exposure=sums, share=share, reference=reference, ratio=ratio)
 
@@ -318,8 +318,3 @@ def as_exposure(recommendations: Any, k: int | None, options: ReadOptions) -> Ex
 def _only(metric: ExposureMetric, shown: Exposure) -> float:
     (value,) = metric.values(shown).values()
     return value
-
-
-def _shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = _core.exact_sum(sums)
-    return sums / total if total else np.full(len(sums), np.nan)

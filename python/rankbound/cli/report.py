@@ -33,6 +33,7 @@ _VECTORS = (
     ("segments", "segments", False, "segment of each row: its popularity becomes a baseline"),
     ("train_segments", "train_segments", False, "segment of each training label"),
     ("class_values", "class_values", True, "value of each class, e.g. its price"),
+    ("class_groups", "class_groups", False, "group of each class, e.g. its provider: its share of what is shown"),
 )
 # For messages of the library, which knows its own arguments.
 _OPTIONS = {

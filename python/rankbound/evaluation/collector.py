@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_choice, as_flag
+from rankbound._validation import MAX_MAGNITUDE
 from rankbound.catalogue.accumulator import Accumulator, Addition
 from rankbound.catalogue.source import Recommended
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
@@ -404,8 +405,7 @@ def _checked(custom: Any, values: Any, scored: NDArray[np.bool_]) -> dict[str, N
         )
     if array.dtype.kind != "f":
         raise InvalidTypeError(f"{name}.update returned dtype {array.dtype}; it must return floating-point numbers")
-    # The accumulator holds values below 2^40.
-    wrong = ~(np.abs(array) < 2.0**40) & scored[:, None]
+    wrong = ~(np.abs(array) < MAX_MAGNITUDE) & scored[:, None]
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise InvalidParameterError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankbound._options import as_cut_off
-from rankbound.catalogue.metrics import parse_catalogue
+from rankbound.catalogue.parse import parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
 from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
