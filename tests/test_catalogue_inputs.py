@@ -274,7 +274,7 @@ def test_what_a_run_must_say():
 def test_a_run_that_ends_within_a_tie():
     """No value of recall depends on the tie, but what is shown does; unless the list holds every item."""
     run, qrels = (
-        {"q1": {"a": 2.0, "b": 1.0, "c": 1.0}, "q0": {"c": 1.0}},
+        {"q1": {"a": 2.0, "b": 1.0, "c": 1.0}, "q0": {"c": 1.0}, "q2": {"a": 1.0}},
         {"q1": {"a": 1}, "q0": {"c": 1}, "q2": {"a": 1}},
     )
     metrics = ["recall@2", "catalog_coverage@2"]
