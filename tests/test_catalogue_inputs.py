@@ -93,10 +93,11 @@ def test_cosine_similarity_and_half_precision():
 
 
 def test_vectors_so_long_that_items_come_in_pieces():
-    queries = RNG.integers(-1, 2, (7, 130_000)).astype(np.float32)
-    items = RNG.integers(-1, 2, (70, 130_000)).astype(np.float32)
-    items[30:60] = items[:30]
-    scores = queries.astype(np.float64) @ items.T.astype(np.float64)
+    queries = RNG.integers(-1, 2, (7, 130_000), dtype=np.int8).astype(np.float32)
+    items = RNG.integers(-1, 2, (40, 130_000), dtype=np.int8).astype(np.float32)
+    items[20:] = items[:20]
+    # Whole numbers below 2^24: no sum is rounded.
+    scores = queries @ items.T
     found = catalogue.exposure(Embeddings(queries, items), 5)
     expected = catalogue.exposure(scores, 5)
     assert found.expected.tolist() == expected.expected.tolist()
