@@ -8,7 +8,6 @@ from rankbound import (
     RankedLists,
     catalogue,
     errors,
-    evaluate_embeddings,
     evaluate_ranked_predictions,
     evaluate_recommender,
     evaluate_scores,
@@ -47,7 +46,7 @@ def test_values_are_those_of_the_functions_over_the_scored_rows():
     assert result.per_user["novelty@2"].tolist() == [
         catalogue.novelty(SCORES[[row]], 2, counts=COUNTS) for row in SCORED
     ]
-    assert set(result.ties) == {"recall@2"}
+    assert set(result.ties) == {"recall@2", "catalog_coverage@2"}
     assert result.required_k == 2
 
 
@@ -168,9 +167,3 @@ def test_what_cannot_be_evaluated_is_refused():
     assert evaluate_ranked_predictions(tied, target, metrics="recall@2")["recall@2"] == 1
     with pytest.raises(errors.OpenTieError, match="top 2"):
         evaluate_ranked_predictions(tied, target, metrics="catalog_coverage@2")
-
-
-def test_embeddings_do_not_say_yet_what_is_shown():
-    vectors = np.eye(3, dtype=np.float32)
-    with pytest.raises(errors.InvalidTypeError, match="catalog_coverage@1"):
-        evaluate_embeddings(vectors, vectors, np.eye(3), metrics="catalog_coverage@1")

@@ -274,3 +274,10 @@ def test_compare_refuses(three_runs):
         ranx.compare(qrels, [runs[0].to_dict()], "mrr")
     with pytest.raises(DuplicateItemError, match="the name 'random' twice"):
         ranx.compare(qrels, [runs[0], runs[0]], "mrr")
+
+
+def test_integers_that_floats_merge_are_refused():
+    evaluator = pytrec_eval.RelevanceEvaluator({"q": {"a": 1}}, {"recip_rank"})
+    with pytest.raises(InvalidTypeError, match=r"scores beyond 2\^53"):
+        evaluator.evaluate({"q": {"a": 2**60, "b": 2**60 + 1}})
+    assert evaluator.evaluate({"q": {"a": 2**53 - 1, "b": 2**53}}) == {"q": {"recip_rank": 0.5}}

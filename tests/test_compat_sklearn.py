@@ -171,3 +171,14 @@ def test_refused_labels():
         top_k_accuracy_score([0, None, 2], scores, k=1)
     with pytest.raises(ShapeError, match="y_true has 2 entries"):
         top_k_accuracy_score([0, 1], scores, k=1, labels=[0, 1, 2])
+
+
+def test_gains_of_small_integers_have_no_abs_of_their_least():
+    gains = np.array([[-128, 0, 1]], dtype=np.int8)
+    assert dcg_score(gains, [[3.0, 2.0, 1.0]]) == pytest.approx(-128 + 1 / 2, rel=1e-15)
+
+
+def test_a_cut_off_is_named_as_it_was_given():
+    for function in (dcg_score, ndcg_score):
+        with pytest.raises(InvalidKError, match=r"^k must be at least 1, got 0"):
+            function([[1, 0]], [[0.2, 0.1]], k=0)

@@ -52,7 +52,7 @@ def test_worked_example():
 
 
 def test_what_a_result_says():
-    found = ips(LOG, NEW, "rbp", 3, **STATED, clip=0.25, persistence=0.5)
+    found = ips(LOG, NEW, "rbp", 3, **STATED, clip=0.25, patience=0.5)
     assert found.name == "ips_rbp@3[p=0.5,clip=0.25]"
     assert snips(LOG, NEW, "dcg", **STATED, clip=0.1).name == "snips_dcg[clip=0.1]"
     bare = naive(LOG, NEW, "hits", 2, n_queries=5)
@@ -94,7 +94,7 @@ def test_ties_of_the_new_scores(metric, k):
             ranks = [order.index(item) + 1 for order in orders(scores[query])]
             gains = [LAMBDAS[metric](rank, k) if k is None or rank <= k else 0 for rank in ranks]
             expected += sum(gains) / len(ranks) / Fraction(theta[item])
-    found = ips(log, log, metric, k, n_queries=2, propensity_source="randomisation", persistence=0.75, n_resamples=0)
+    found = ips(log, log, metric, k, n_queries=2, propensity_source="randomisation", patience=0.75, n_resamples=0)
     assert found.value == pytest.approx(float(expected / 2), rel=1e-14, abs=1e-17)
     assert (found.ci_low, found.ci_high) == (None, None)
 
@@ -110,7 +110,7 @@ def test_ips_is_unbiased(metric):
     for clicks in product([0, 1], repeat=3):
         chances = [theta[r - 1] * rel for r, rel in zip(logged, relevance, strict=True)]
         probability = math.prod(p if click else 1 - p for p, click in zip(chances, clicks, strict=True))
-        options = {"n_queries": 1, "propensity_source": "assumption", "persistence": 0.75}
+        options = {"n_queries": 1, "propensity_source": "assumption", "patience": 0.75}
         expectation += probability * ips(log | {"click": clicks}, new, metric, **options).value
     of_orders = [
         sum(relevance[item] * float(LAMBDAS[metric](rank, None)) for rank, item in enumerate(order, 1))

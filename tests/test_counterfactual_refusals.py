@@ -112,7 +112,7 @@ def test_metrics_that_do_not_add_up_are_refused(estimator, metric):
         ({"n_queries": None}, InvalidTypeError, "n_queries must be an integer"),
         ({"clip": 0}, InvalidParameterError, "clip must be above 0 and at most 1"),
         ({"clip": 1.1}, InvalidParameterError, "clip must be above 0 and at most 1"),
-        ({"persistence": 1}, InvalidParameterError, "persistence must lie between 0 and 1"),
+        ({"patience": 1}, InvalidParameterError, "patience must lie between 0 and 1"),
         ({"groups": ["u"] * 6}, InvalidTypeError, "groups must be the name of a column"),
         ({"groups": "country"}, InvalidParameterError, "log has no column 'country'"),
         ({"groups": "item"}, InvalidParameterError, r"log\['item'\] names several units for query 1"),

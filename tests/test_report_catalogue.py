@@ -78,9 +78,24 @@ def test_masks_served_lists_and_unseen_truths():
     assert found == catalogue.intra_list_diversity(SCORES[:2], 3, features=FEATURES)
 
 
-def test_features_must_fit_the_classes():
+def test_groups_of_classes_share_the_exposure():
+    groups = np.array(list("abcabca"))
+    found = report(popularity=COUNTS, class_groups=groups)
+    for name, scores in (("accuracy", SCORES), ("global_pop", np.tile(COUNTS, (30, 1))), ("chance", np.zeros((30, 7)))):
+        families = {**found["objectives"], **found["baselines"], "chance": found["chance"]}[name]["catalogue"]
+        shares = catalogue.group_exposure(scores, groups, 3)
+        expected = {f"group_exposure[{label}]": share for label, share in zip("abc", shares.share, strict=True)}
+        assert {key: value for key, value in families.items() if key.startswith("group")} == expected
+    assert found["chance"]["catalogue"]["group_exposure[a]"] == pytest.approx(3 / 7, rel=1e-15)
+
+
+def test_features_and_groups_must_fit_the_classes():
     with pytest.raises(errors.ShapeError, match="6 vectors, but there are 7 classes"):
         report(features=FEATURES[:6])
+    with pytest.raises(errors.ShapeError, match="class_groups has 6 labels, but there are 7 classes"):
+        report(class_groups=list("abcabc"))
+    with pytest.raises(errors.InvalidTypeError, match="class_groups has no label for class 1"):
+        report(class_groups=["a", None, "b", "c", "a", "b", "c"])
 
 
 def test_the_family_is_kept_in_the_file():

@@ -192,3 +192,22 @@ def test_negatives_are_not_drawn_here():
     import rankbound.sampled
 
     assert not hasattr(rankbound.sampled, "sample_negatives")
+
+
+def test_what_rules_a_rank_out_is_named():
+    # Of two items one is sampled five times: the truth is first or last.
+    with pytest.raises(InvalidParameterError, match="ranks has 2 at list 1, which the design rules out"):
+        correct_sampled([1, 2], 2, 5, "ndcg", 1, replacement=True)
+    prior = np.eye(10)[9]
+    with pytest.raises(InvalidParameterError, match="ranks has 1 at list 0, which the prior rules out"):
+        correct_sampled([1, 2], 10, 3, "ndcg", 1, replacement=False, prior=prior)
+
+
+def test_a_correction_that_cannot_be_solved_names_one_that_can():
+    with pytest.raises(InvalidParameterError, match="use method 'bias_variance' with a gamma closer to 1"):
+        correct_sampled([1, 2], 10_000, 100, "ndcg", 1, replacement=False, method="least_bias")
+
+
+def test_a_missing_number_of_negatives_is_named():
+    with pytest.raises(InvalidTypeError, match="n_samples has no number at list 1"):
+        estimate_rank_distribution([1, 2], 10, [3, None], replacement=True, method="mle")

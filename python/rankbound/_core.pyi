@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "available_threads",
     "bootstrap_limits",
+    "catalogue_embeddings",
     "catalogue_lists",
     "catalogue_scores",
     "dead_classes",
@@ -372,6 +373,16 @@ def catalogue_scores(
     name: str,
     exclude: Exclusion | None,
     mask_neg_inf: bool,
+    num_threads: int,
+) -> _CatalogueFound: ...
+def catalogue_embeddings(
+    queries: _Vectors,
+    items: _Vectors,
+    request: _CatalogueRequest,
+    *,
+    item_bias: NDArray[np.float32] | None,
+    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    similarity: str,
     num_threads: int,
 ) -> _CatalogueFound: ...
 def catalogue_lists(

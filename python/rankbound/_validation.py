@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rankbound.errors import (
     EmptyInputError,
+    InvalidParameterError,
     InvalidTypeError,
     NonFiniteScoreError,
     ShapeError,
@@ -14,6 +15,8 @@ from rankbound.errors import (
 
 # Beyond it float64 merges neighbouring integers, which would make ties.
 MAX_EXACT_INTEGER = 2**53
+# The exact accumulator holds values below it.
+MAX_MAGNITUDE = 2.0**40
 # Scores looked at in one step where a whole-matrix temporary would cost memory.
 _BLOCK_SCORES = 1 << 20
 
@@ -203,6 +206,50 @@ def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool = False, name: str 
                 f"{name} has {block[row, column]} at row {first + row}, column {column}: every score must be finite "
                 "(with mask_neg_inf=True -inf marks an item that is no candidate)"
             )
+
+
+def as_finite_vector(values: Any, *, name: str, of: str, minimum: float | None = None) -> NDArray[np.float64]:
+    """Return finite numbers in float64, below 2^40 in magnitude, so that they can be summed exactly.
+
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+        At least one number.
+    name : str
+        The argument, for messages.
+    of : str
+        What each number belongs to, for messages.
+    minimum : float or None, default None
+        Smallest number allowed.
+
+    Returns
+    -------
+    ndarray of shape (n,), dtype float64
+        The numbers.
+
+    Raises
+    ------
+    InvalidTypeError
+        For a dtype that is not numeric.
+    ShapeError
+        Unless there is one dimension.
+    InvalidParameterError
+        For a number out of range, naming what it belongs to.
+    """
+    array = as_numpy(values, name=name)
+    if array.dtype.kind not in "fiu" or array.dtype.char == "g":
+        raise InvalidTypeError(f"{name} has dtype {array.dtype}; it must hold a number for each {of}")
+    if array.ndim != 1 or not len(array):
+        raise ShapeError(f"{name} has shape {array.shape}; it must hold one number per {of}")
+    numbers = array.astype(np.float64)
+    wrong = ~(np.abs(numbers) < MAX_MAGNITUDE)
+    if minimum is not None:
+        wrong |= numbers < minimum
+    if wrong.any():
+        at = int(wrong.argmax())
+        limits = "finite, below 2^40" + ("" if minimum is None else f" and at least {minimum:g}")
+        raise InvalidParameterError(f"{name} has {array[at]} for {of} {at}; it must be {limits}")
+    return numbers
 
 
 def _row_blocks(matrix: NDArray[Any]) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._labels import NO_TRUTH, UNSEEN, as_vector, label_indices, split_missing
 from rankbound._options import as_cut_off, as_integer
-from rankbound._validation import as_numpy
+from rankbound._validation import as_finite_vector
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 __all__ = ["GlobalPopularityBaseline", "SegmentPopularityBaseline", "UniformRandomBaseline"]
@@ -296,19 +296,11 @@ def as_class_vector(values: Any, n_classes: int, *, name: str, minimum: float | 
     InvalidParameterError
         For a number out of range, naming the class.
     """
-    array = as_numpy(values, name=name)
-    if array.dtype.kind not in "fiu" or array.dtype.char == "g":
-        raise InvalidTypeError(f"{name} has dtype {array.dtype}; it must be numeric")
-    if array.shape != (n_classes,):
-        raise ShapeError(f"{name} has shape {array.shape}, but there are {n_classes} classes; give one value per class")
-    numbers = array.astype(np.float64)
-    wrong = ~(np.abs(numbers) < 2.0**40)
-    if minimum is not None:
-        wrong |= numbers < minimum
-    if wrong.any():
-        at = int(wrong.argmax())
-        limits = "finite, below 2^40" + ("" if minimum is None else f" and at least {minimum:g}")
-        raise InvalidParameterError(f"{name} has {array[at]} for class {at}; it must be {limits}")
+    numbers = as_finite_vector(values, name=name, of="class", minimum=minimum)
+    if len(numbers) != n_classes:
+        raise ShapeError(
+            f"{name} has shape {numbers.shape}, but there are {n_classes} classes; give one value per class"
+        )
     return numbers
 
 

@@ -1,9 +1,11 @@
 """What the top ``k`` of many lists do to a catalogue: exposure, coverage, concentration, novelty, diversity.
 
-Recommendations are scores of all items, :class:`rankbound.RankedLists`, or a stored :class:`Exposure`. Every number is
-an exact expectation over the orders that ties allow, and every sum merges to the same bits however the lists were
-split. The metrics are also values, such as ``Novelty(10, counts=counts)``, for ``metrics=`` of
-:func:`rankbound.evaluate_scores` and its kin; a metric whose data is missing is refused by name.
+Recommendations are scores of all items, :class:`Embeddings` that make them, :class:`rankbound.RankedLists`, or, where
+that says enough, a stored :class:`Exposure`. Every number is an exact expectation over the orders that ties allow, and
+every sum merges to the same bits however the lists were split.
+
+The metrics are also values, such as ``Novelty(10, counts=counts)``, for ``metrics=`` of every ``evaluate_*`` of
+:mod:`rankbound`; a metric whose data is missing is refused by name.
 
 Not offered, because they are not linear in a list and have no short expectation over ties: the entropy of a list's
 categories and its calibration. Entropy and Gini here are those of the expected exposure.
@@ -41,12 +43,14 @@ from rankbound.catalogue.metrics import (
 )
 from rankbound.catalogue.relevance import ExposureParts, expected_exposure, macro_recall, serendipity, tail_hit
 from rankbound.catalogue.spec import CatalogueMetric
+from rankbound.evaluation.vectors import Embeddings
 
 __all__ = [
     "AverageRecommendationPopularity",
     "CatalogCoverage",
     "CatalogueEvaluator",
     "CatalogueMetric",
+    "Embeddings",
     "ExpectedExposure",
     "Exposure",
     "ExposureParts",

@@ -207,9 +207,28 @@ class Accumulator:
                 found[metric.key] = metric.value(total.hits[one])
         return found
 
+    def ties(self) -> dict[str, dict[str, float]]:
+        """Return what is known of the spread of each metric over orders of ties, by key."""
+        if self.total is None:
+            return {}
+        found = {
+            metric.key: metric.ties(self.total.exposures[_pass_of(metric)])
+            for metric in self.metrics
+            if isinstance(metric, ExposureMetric)
+        }
+        return {key: spread for key, spread in found.items() if spread}
+
     def protocol(self) -> dict[str, Any]:
-        """Return the conventions behind each number, by label."""
-        return {metric.label: metric.protocol for metric in self.metrics}
+        """Return the conventions behind each number, and what it rests on, by label."""
+        return {
+            metric.label: metric.protocol
+            | (
+                metric.support(self.total.hits[_pass_of(metric)])
+                if isinstance(metric, ClassMetric) and self.total is not None
+                else {}
+            )
+            for metric in self.metrics
+        }
 
     def _measure(self, metric: ListMetric, n_items: int) -> _core.ListMeasure:
         made = (metric.label, n_items)

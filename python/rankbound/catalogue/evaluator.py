@@ -10,19 +10,20 @@ from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._validation import as_numpy, as_score_matrix
 from rankbound.catalogue.accumulator import Accumulator, check_keys
 from rankbound.catalogue.exposure import Exposure
-from rankbound.catalogue.metrics import parse_catalogue
-from rankbound.catalogue.source import ListedItems, ScoredItems, Source
+from rankbound.catalogue.parse import parse_catalogue
+from rankbound.catalogue.source import EmbeddedItems, ListedItems, ScoredItems, Source
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import EmptyInputError, InvalidKError, InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.lists import RankedLists
 from rankbound.evaluation.targets import as_targets
+from rankbound.evaluation.vectors import Embeddings
 
 
 class ReadOptions(TypedDict, total=False):
     """How recommendations are read.
 
     ``exclude`` (scipy sparse matrix or boolean array of shape (n_rows, n_items)) names items that are no candidates in
-    a row and ``mask_neg_inf`` lets a score of ``-inf`` mean that: both for scores. ``open_tie`` (``"refuse"`` or
+    a row, not of ranked lists; ``mask_neg_inf`` lets a score of ``-inf`` mean that. ``open_tie`` (``"refuse"`` or
     ``"as_listed"``) says what becomes of a tie at the end of a list that reaches into its top ``k``, ``duplicates``
     (``"refuse"`` or ``"keep_first"``) of an item that is listed twice: both for ranked lists. ``num_threads`` are as
     many as the process may use, unless given; results do not depend on it.
@@ -78,8 +79,8 @@ class CatalogueEvaluator:
 
         Parameters
         ----------
-        recommendations : RankedLists or array_like of shape (n_rows, n_items)
-            Ranked lists, or scores of all items.
+        recommendations : RankedLists, Embeddings or array_like of shape (n_rows, n_items)
+            Ranked lists, vectors of queries and items, or scores of all items.
         targets : scipy sparse matrix or array_like of shape (n_rows, n_items), or None, default None
             Grades; items with a grade above 0 are relevant. For metrics that need them.
         **options : ReadOptions
@@ -129,6 +130,27 @@ class CatalogueEvaluator:
         """
         return self._sums.compute()
 
+    def ties(self) -> dict[str, dict[str, float]]:
+        """Return what is known of the spread of each metric over orders of ties.
+
+        Returns
+        -------
+        dict of str to dict
+            Of coverages ``sd_bound``, the most that the standard deviation can be; other metrics are left out.
+        """
+        return self._sums.ties()
+
+    def protocol(self) -> dict[str, Any]:
+        """Return the conventions and data behind each metric, and what it rests on.
+
+        Returns
+        -------
+        dict of str to dict
+            By label: options, digests of arrays, ``n_floored`` of novelty, and of macro recall ``n_classes`` (items
+            that are relevant in some list), ``min_support`` and ``median_support`` (lists in which they are).
+        """
+        return self._sums.protocol()
+
     def exposure(self, k: int) -> Exposure:
         """Return the exposure behind the metrics of a cut-off.
 
@@ -167,8 +189,8 @@ def as_source(
 
     Parameters
     ----------
-    recommendations : RankedLists or array_like of shape (n_rows, n_items)
-        Ranked lists, or scores of all items.
+    recommendations : RankedLists, Embeddings or array_like of shape (n_rows, n_items)
+        Ranked lists, vectors of queries and items, or scores of all items.
     exclude, mask_neg_inf, open_tie, duplicates, num_threads
         See :class:`ReadOptions`.
 
@@ -190,7 +212,8 @@ def as_source(
     neg_inf = as_flag(mask_neg_inf, name="mask_neg_inf")
     if isinstance(recommendations, Exposure):
         raise InvalidTypeError(
-            "recommendations is an Exposure, which does not tell the lists apart: pass the scores or ranked lists"
+            "recommendations is an Exposure, which does not tell the lists apart: pass the scores, vectors or ranked "
+            "lists"
         )
     if isinstance(recommendations, RankedLists):
         if exclude is not None or neg_inf:
@@ -198,6 +221,12 @@ def as_source(
         if not len(recommendations):
             raise EmptyInputError("recommendations has no rows: there is nothing to evaluate")
         return ListedItems(recommendations, tie, twice), threads
+    if isinstance(recommendations, Embeddings):
+        if neg_inf:
+            raise InvalidParameterError("mask_neg_inf is for scores; name what is no candidate in exclude")
+        shape = (len(recommendations), recommendations.n_items)
+        excluded = as_exclusion(exclude, shape, np.arange(shape[0]), scores="queries x items")
+        return EmbeddedItems(recommendations, excluded), threads
     if as_numpy(recommendations, name="recommendations").ndim != 2:
         raise ShapeError(
             "recommendations must have two dimensions: scores of all items, one row per list; wrap ranked items in "

@@ -1,6 +1,7 @@
 """How often each item is shown: what coverage, entropy, Gini and group exposure are read from."""
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._files import UNREADABLE, atomic_write
+from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError, RankboundError
 
 FORMAT = "rankbound-exposure"
@@ -22,6 +24,12 @@ class RankValue(NamedTuple):
 
     weights: str = "top"
     patience: float = 0.0
+
+
+def shares_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each of some groups has of their total; NaN if there is none."""
+    total = _core.exact_sum(sums)
+    return sums / total if total else np.full(len(sums), np.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +72,51 @@ class Exposure:
     def n_items(self) -> int:
         """Number of items in the catalogue."""
         return len(self.expected)
+
+    def coverage_sd_bound(self, catalog_size: int | None = None) -> float:
+        """Return the most that the standard deviation of the coverage over tie-breaks can be.
+
+        Whether an item stays unseen is negatively associated with whether others do, so the variance of the number of
+        unseen items is at most the sum of their variances.
+
+        Parameters
+        ----------
+        catalog_size : int or None, default None
+            As in :func:`rankbound.catalogue.catalog_coverage`.
+
+        Returns
+        -------
+        float
+            In the unit of the coverage, 0 without ties at the cut; NaN without lists.
+
+        Raises
+        ------
+        InvalidParameterError
+            For a catalogue smaller than the lists'.
+
+        References
+        ----------
+        Joag-Dev and Proschan, "Negative association of random variables with applications", Annals of Statistics 11(1),
+        1983.
+
+        Examples
+        --------
+        >>> from rankbound.catalogue import exposure
+        >>> exposure([[3, 2, 2, 1], [0, 0, 0, 0], [1, 5, 1, 1]], 2).coverage_sd_bound()
+        0.1502313031443329
+        """
+        size, seen = self.size_of(catalog_size), self.seen
+        return math.sqrt(_core.exact_sum(seen * (1.0 - seen))) / size if self.n_lists else math.nan
+
+    def size_of(self, catalog_size: int | None) -> int:
+        """Return the size of the catalogue, which may be larger than that of the lists'."""
+        size = self.n_items if catalog_size is None else as_integer(catalog_size, name="catalog_size")
+        if size < self.n_items:
+            raise InvalidParameterError(
+                f"catalog_size is {size}, but the lists are over {self.n_items} items; it counts all of them and those "
+                "that are never candidates"
+            )
+        return size
 
     def merge(self, other: "Exposure") -> "Exposure":
         """Return the exposure by the lists of both.

@@ -11,7 +11,7 @@ from rankbound._options import as_cut_off
 from rankbound.catalogue import metrics
 from rankbound.catalogue.accumulator import Accumulator
 from rankbound.catalogue.evaluator import ReadOptions, as_source, check_width
-from rankbound.catalogue.exposure import Exposure, RankValue
+from rankbound.catalogue.exposure import Exposure, RankValue, shares_of
 from rankbound.catalogue.spec import CatalogueMetric, ExposureMetric, as_item_vector, as_rank_value
 from rankbound.errors import InvalidKError, InvalidParameterError, ShapeError
 from rankbound.evaluation.lists import RankedLists
@@ -48,9 +48,9 @@ def exposure(
 
     Parameters
     ----------
-    recommendations : RankedLists or array_like of shape (n_rows, n_items)
-        Ranked lists, or scores of all items, higher is better. An array is always scores; wrap ranked items in
-        :class:`rankbound.RankedLists`.
+    recommendations : RankedLists, Embeddings or array_like of shape (n_rows, n_items)
+        Ranked lists; vectors of queries and items, as :class:`Embeddings`; or scores of all items, higher is better. An
+        array is always scores: wrap ranked items in :class:`rankbound.RankedLists`.
     k : int
         Cut-off, at least 1.
     weights : {"top", "log2", "geometric"}, default "top"
@@ -104,7 +104,7 @@ def catalog_coverage(
 
     Parameters
     ----------
-    recommendations : RankedLists, array_like of shape (n_rows, n_items), or Exposure
+    recommendations : RankedLists, Embeddings, array_like of shape (n_rows, n_items), or Exposure
         As in :func:`exposure`, or an exposure itself.
     k : int or None, default None
         Cut-off; an exposure brings its own.
@@ -234,7 +234,7 @@ def group_exposure(
 
     Parameters
     ----------
-    recommendations : RankedLists, array_like of shape (n_rows, n_items), or Exposure
+    recommendations : RankedLists, Embeddings, array_like of shape (n_rows, n_items), or Exposure
         As in :func:`exposure`; an exposure brings its own cut-off and weights.
     groups : array_like of shape (n_items,)
         Label of each item, none missing.
@@ -287,7 +287,7 @@ def group_exposure(
         raise ShapeError(f"merit has {len(deserved)} entries, but there are {shown.n_items} items; give one per item")
     sums, _, _ = _core.group_sums(shown.expected, codes.astype(np.uint32), len(names))
     merits, _, _ = _core.group_sums(deserved, codes.astype(np.uint32), len(names))
-    share, reference = _shares(sums), _shares(merits)
+    share, reference = shares_of(sums), shares_of(merits)
     ratio = np.divide(share, reference, out=np.full(len(names), np.nan), where=reference > 0)
     return GroupShares(groups=names, exposure=sums, share=share, reference=reference, ratio=ratio)
 
@@ -318,8 +318,3 @@ def as_exposure(recommendations: Any, k: int | None, options: ReadOptions) -> Ex
 def _only(metric: ExposureMetric, shown: Exposure) -> float:
     (value,) = metric.values(shown).values()
     return value
-
-
-def _shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = _core.exact_sum(sums)
-    return sums / total if total else np.full(len(sums), np.nan)

@@ -26,7 +26,7 @@ def novelty(
 
     Parameters
     ----------
-    recommendations : RankedLists, array_like of shape (n_rows, n_items), or Exposure
+    recommendations : RankedLists, Embeddings, array_like of shape (n_rows, n_items), or Exposure
         As in :func:`exposure`; an exposure will do if every list has as many items.
     k : int or None, default None
         Cut-off; an exposure brings its own.
@@ -155,7 +155,7 @@ def intra_list_diversity(
 
     Parameters
     ----------
-    recommendations : RankedLists or array_like of shape (n_rows, n_items)
+    recommendations : RankedLists, Embeddings or array_like of shape (n_rows, n_items)
         As in :func:`exposure`.
     k : int
         Cut-off.

@@ -1,6 +1,5 @@
 """The catalogue metrics, as values for ``metrics=``."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ from rankbound import _core
 from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_choice, as_integer, as_level
 from rankbound._tail import tail_classes
-from rankbound.catalogue.exposure import Exposure, RankValue
+from rankbound.catalogue.exposure import Exposure, RankValue, shares_of
 from rankbound.catalogue.features import as_distances, as_features
 from rankbound.catalogue.spec import (
     CatalogueMetric,
@@ -43,13 +42,12 @@ class CatalogCoverage(ExposureMetric):
 
     def values(self, exposure: Exposure) -> dict[str, float]:
         """Return the mean of the probabilities of having been seen."""
-        size = exposure.n_items if self.catalog_size is None else self.catalog_size
-        if size < exposure.n_items:
-            raise InvalidParameterError(
-                f"catalog_size is {size}, but the lists are over {exposure.n_items} items; it counts all of them and "
-                "those that are never candidates"
-            )
+        size = exposure.size_of(self.catalog_size)
         return {self.key: _core.exact_sum(exposure.seen) / size if exposure.n_lists else np.nan}
+
+    def ties(self, exposure: Exposure) -> dict[str, float]:
+        """Return how far the coverage can be from its expectation."""
+        return {"sd_bound": exposure.coverage_sd_bound(self.catalog_size)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,9 +113,7 @@ class GroupExposure(ExposureMetric):
         """Return the share of each group."""
         names, codes = np.unique(self.groups, return_inverse=True)
         sums, _, _ = _core.group_sums(exposure.expected, codes.astype(np.uint32), len(names))
-        total = _core.exact_sum(exposure.expected)
-        shares = sums / total if total else np.full(len(names), np.nan)
-        return dict(zip(self.result_keys, shares.tolist(), strict=True))
+        return dict(zip(self.result_keys, shares_of(sums).tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,9 +253,10 @@ class IntraListDiversity(ListMetric):
 
     def measure(self, n_items: int) -> _core.ListMeasure:
         """Return the mean distance of pairs."""
+        del n_items
         if isinstance(self.metric, str):
-            return _core.ListMeasure.cosine_diversity(of_length(self.features, n_items, "features"))
-        return _core.ListMeasure.distance_diversity(of_length(self.metric, n_items, "metric"))
+            return _core.ListMeasure.cosine_diversity(self.features)
+        return _core.ListMeasure.distance_diversity(self.metric)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,7 +280,8 @@ class Serendipity(ListMetric):
 
     def measure(self, n_items: int) -> _core.ListMeasure:
         """Return the share of relevant items that are unexpected."""
-        return _core.ListMeasure.serendipity(of_length(self.popularity, n_items, "popularity"), self.k)
+        del n_items
+        return _core.ListMeasure.serendipity(self.popularity, self.k)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,6 +325,13 @@ class MacroRecall(ClassMetric):
         means, counts = hits.means()
         return _core.exact_mean(means[counts > 0])
 
+    def support(self, hits: _core.GroupSums) -> dict[str, float]:
+        """Return how many items the mean is over, and in how few lists they are relevant."""
+        counts = hits.means()[1]
+        given = counts[counts > 0]
+        least, middle = (int(given.min()), float(np.median(given))) if len(given) else (np.nan, np.nan)
+        return {"n_classes": len(given), "min_support": least, "median_support": middle}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailHit(ClassMetric):
@@ -351,49 +356,3 @@ class TailHit(ClassMetric):
     def value(self, hits: _core.GroupSums) -> float:
         """Return the mean over the tail's relevant items."""
         return hits.mean_of(tail_classes(self.counts, self.tail_mass))
-
-
-_WITHOUT_DATA: dict[str, Callable[[int], CatalogueMetric]] = {
-    "catalog_coverage": CatalogCoverage,
-    "recommendation_entropy": RecommendationEntropy,
-    "recommendation_gini": RecommendationGini,
-    "macro_recall": MacroRecall,
-    "expected_exposure": ExpectedExposure,
-}
-_WITH_DATA: dict[str, str] = {
-    "novelty": "Novelty(10, counts=...)",
-    "average_recommendation_popularity": "AverageRecommendationPopularity(10, counts=...)",
-    "tail_share": "TailShare(10, counts=...)",
-    "tail_hit": "TailHit(10, counts=...)",
-    "serendipity": "Serendipity(10, popularity=...)",
-    "intra_list_diversity": "IntraListDiversity(10, features=...)",
-    "group_exposure": "GroupExposure(10, groups=...)",
-}
-
-
-def parse_catalogue(label: str) -> CatalogueMetric | None:
-    """Return the catalogue metric that a label such as ``"catalog_coverage@10"`` names.
-
-    Parameters
-    ----------
-    label : str
-        A name and a cut-off.
-
-    Returns
-    -------
-    CatalogueMetric or None
-        None if the name is of another kind.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the metric needs data, which a label cannot hold, or the cut-off is missing.
-    """
-    name, _, cut = label.strip().partition("@")
-    if name in _WITH_DATA:
-        raise InvalidParameterError(f"{label!r} needs data that no label can hold: pass {_WITH_DATA[name]}")
-    if name not in _WITHOUT_DATA:
-        return None
-    if not cut.isdigit():
-        raise InvalidParameterError(f"{label!r} needs one cut-off, such as '{name}@10'")
-    return _WITHOUT_DATA[name](int(cut))

@@ -22,7 +22,7 @@ def serendipity(
 
     Parameters
     ----------
-    recommendations : RankedLists or array_like of shape (n_rows, n_items)
+    recommendations : RankedLists, Embeddings or array_like of shape (n_rows, n_items)
         As in :func:`exposure`.
     targets : scipy sparse matrix or array_like of shape (n_rows, n_items)
         Grades; items with a grade above 0 are relevant.
@@ -159,7 +159,7 @@ def expected_exposure(
 
     Parameters
     ----------
-    recommendations : RankedLists, array_like of shape (n_rows, n_items), or Exposure
+    recommendations : RankedLists, Embeddings, array_like of shape (n_rows, n_items), or Exposure
         As in :func:`rankbound.catalogue.exposure`: one information need per row, whose ranker breaks ties at random.
         An exposure is that of one need, by as many lists as a random ranker drew for it; it brings its own cut-off and
         weights.

@@ -1,4 +1,4 @@
-"""What is recommended, as the core reads it: scores of all items, or ranked lists of some."""
+"""What is recommended, as the core reads it: scores of all items, vectors that make them, or ranked lists."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -12,7 +12,8 @@ from rankbound.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from rankbound.evaluation.lists import RankedLists
-    from rankbound.evaluation.targets import CoreTargets
+    from rankbound.evaluation.targets import CoreTargets, Targets
+    from rankbound.evaluation.vectors import Embeddings
 
 Found: TypeAlias = tuple[list[NDArray[np.float64]], _core.ExposureSums, _core.GroupSums, int]
 
@@ -75,6 +76,36 @@ class ScoredItems:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedItems:
+    """Vectors of queries and items, and which items are no candidates."""
+
+    vectors: "Embeddings"
+    exclude: Exclusion | None
+    drop_masked: bool = False
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def n_items(self) -> int:
+        """Vectors of items."""
+        return self.vectors.n_items
+
+    def scan(self, request: Request, *, n_items: int, num_threads: int) -> Found:
+        """Score and scan some queries at a time."""
+        del n_items
+        return _core.catalogue_embeddings(
+            self.vectors.queries,
+            self.vectors.items,
+            request._replace(drop_masked=self.drop_masked),
+            item_bias=self.vectors.item_bias,
+            exclude=self.exclude,
+            similarity=self.vectors.similarity,
+            num_threads=num_threads,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ListedItems:
     """Ranked lists, how they are read, and what the caller calls them."""
 
@@ -94,11 +125,7 @@ class ListedItems:
 
     def scan(self, request: Request, *, n_items: int, num_threads: int) -> Found:
         """Scan the lists over a catalogue of ``n_items``."""
-        if self.open_tie == "bounds":
-            raise InvalidParameterError(
-                "open_tie='bounds' has no bounds for catalogue metrics; use 'refuse' or 'as_listed', or evaluate them "
-                "apart"
-            )
+        check_open_tie(self.open_tie)
         items, scores, starts, lengths = list_arrays(self.lists)
         return _core.catalogue_lists(
             items,
@@ -112,6 +139,22 @@ class ListedItems:
             keep_first=self.duplicates == "keep_first",
             check_scores=self.check_scores,
             num_threads=num_threads,
+        )
+
+
+class Recommended(NamedTuple):
+    """What catalogue metrics read in an evaluation."""
+
+    source: Source
+    targets: "Targets"
+    """Relevant items of its lists, as the catalogue numbers them."""
+
+
+def check_open_tie(open_tie: str) -> None:
+    """Refuse bounds, which catalogue metrics have not."""
+    if open_tie == "bounds":
+        raise InvalidParameterError(
+            "open_tie='bounds' has no bounds for catalogue metrics; use 'refuse' or 'as_listed', or evaluate them apart"
         )
 
 

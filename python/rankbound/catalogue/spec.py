@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import as_choice, as_cut_off, as_level
-from rankbound._validation import as_numpy
+from rankbound._validation import as_finite_vector
 from rankbound.catalogue.exposure import Exposure, RankValue
-from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
-
-MAX_MAGNITUDE = 2.0**40
+from rankbound.errors import InvalidParameterError, ShapeError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +104,22 @@ class ExposureMetric(CatalogueMetric):
             NaN where nothing is shown.
         """
 
+    def ties(self, exposure: Exposure) -> dict[str, float]:
+        """Return what is known of the spread over orders of ties.
+
+        Parameters
+        ----------
+        exposure : Exposure
+            By all lists.
+
+        Returns
+        -------
+        dict of str to float
+            Empty, unless a metric knows something.
+        """
+        del exposure
+        return {}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListMetric(CatalogueMetric):
@@ -172,6 +186,22 @@ class ClassMetric(CatalogueMetric):
             NaN if there is nothing to average.
         """
 
+    def support(self, hits: _core.GroupSums) -> dict[str, float]:
+        """Return what the value rests on.
+
+        Parameters
+        ----------
+        hits : _core.GroupSums
+            As above.
+
+        Returns
+        -------
+        dict of str to float
+            Empty, unless a metric has something to say.
+        """
+        del hits
+        return {}
+
 
 def of_length(values: NDArray[np.float64], n_items: int, name: str) -> NDArray[np.float64]:
     """Refuse data about another number of items."""
@@ -180,46 +210,9 @@ def of_length(values: NDArray[np.float64], n_items: int, name: str) -> NDArray[n
     return values
 
 
-def as_item_vector(values: Any, *, name: str, minimum: float | None = 0.0) -> NDArray[np.float64]:
-    """Return a number per item.
-
-    Parameters
-    ----------
-    values : array_like of shape (n_items,)
-        Finite numbers.
-    name : str
-        The argument, for messages.
-    minimum : float or None, default 0.0
-        Smallest number allowed.
-
-    Returns
-    -------
-    ndarray of shape (n_items,), dtype float64
-        The numbers.
-
-    Raises
-    ------
-    InvalidTypeError
-        For a dtype that is not numeric.
-    ShapeError
-        Unless there is one dimension.
-    InvalidParameterError
-        For a number out of range, naming the item.
-    """
-    array = as_numpy(values, name=name)
-    if array.dtype.kind not in "fiu" or array.dtype.char == "g":
-        raise InvalidTypeError(f"{name} has dtype {array.dtype}; it must hold a number per item")
-    if array.ndim != 1 or not len(array):
-        raise ShapeError(f"{name} has shape {array.shape}; it must hold one number per item")
-    numbers = array.astype(np.float64)
-    wrong = ~(np.abs(numbers) < MAX_MAGNITUDE)
-    if minimum is not None:
-        wrong |= numbers < minimum
-    if wrong.any():
-        at = int(wrong.argmax())
-        limits = "finite, below 2^40" + ("" if minimum is None else f" and at least {minimum:g}")
-        raise InvalidParameterError(f"{name} has {array[at]} for item {at}; it must be {limits}")
-    return numbers
+def as_item_vector(values: Any, *, name: str) -> NDArray[np.float64]:
+    """Return a number of at least 0 per item, as :func:`rankbound._validation.as_finite_vector` checks it."""
+    return as_finite_vector(values, name=name, of="item", minimum=0.0)
 
 
 def as_counts(counts: Any) -> NDArray[np.float64]:

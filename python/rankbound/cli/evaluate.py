@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankbound._files import atomic_write
+from rankbound.cli.input_errors import flag
 from rankbound.cli.output import STANDARD_OUTPUT, check_output, check_sidecar
+from rankbound.cli.wording import worded
 from rankbound.errors import FileFormatError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     from rankbound import EvaluationResult
 
+# For messages of the library, which knows its own arguments.
+_OPTIONS = {name: flag(name) for name in ("run", "qrels", "metrics", "tie_break", "item_ids")}
 DEFAULT_METRICS = "ndcg@10,map@100,mrr@10,recall@100,precision@10"
 
 
@@ -38,6 +42,11 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help=f"comma-separated, cut-offs with +, e.g. ndcg_exp2@10+20,recall@5; default: {DEFAULT_METRICS}",
     )
     parser.add_argument(
+        "--item-ids",
+        metavar="FILE",
+        help="ids of all items in the catalogue, one a line, for metrics of what is shown, e.g. catalog_coverage@10",
+    )
+    parser.add_argument(
         "--tie-break",
         choices=("expected", "trec_eval", "rank_column"),
         default="expected",
@@ -54,18 +63,21 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate and deliver."""
-    read = (args.run_file, args.qrels)
+    read = (args.run_file, args.qrels, args.item_ids)
     check_output(args.output, read)
     if args.per_user is not None:
         check_sidecar(args.per_user, [args.output, *read], option="--per-user")
     from rankbound import evaluate_run  # noqa: PLC0415  # bad usage is told at once
 
-    result = evaluate_run(
-        _table(args.run_file),
-        _table(args.qrels),
-        metrics=[label.replace("+", ",") for label in args.metrics.split(",")],
-        tie_break=args.tie_break,
-    )
+    tables = _table(args.run_file), _table(args.qrels)
+    item_ids = None if args.item_ids is None else _lines_of(args.item_ids)
+    with worded(_OPTIONS):
+        result = evaluate_run(
+            *tables,
+            metrics=[label.replace("+", ",") for label in args.metrics.split(",")],
+            tie_break=args.tie_break,
+            item_ids=item_ids,
+        )
     if args.per_user is not None:
         result.save(args.per_user)
     text = _json(result)
@@ -102,6 +114,15 @@ def _table(path: str) -> Any:
         )
     except (OSError, ArrowException) as error:
         raise FileFormatError(f"cannot read {path!r}: {error}") from error
+
+
+def _lines_of(path: str) -> list[str]:
+    """Return the lines of a text file that are not empty."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"cannot read --item-ids {path!r}: {error}") from error
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _json(result: EvaluationResult) -> str:

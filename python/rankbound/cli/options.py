@@ -10,7 +10,13 @@ from typing import Any, Literal, get_args, get_origin
 
 from msgspec.structs import fields
 
+from rankbound.cli.input_errors import flag
+from rankbound.cli.wording import worded
 from rankbound.report.config import RankingConfig
+
+CONFIG_OPTIONS = {
+    field.name: f"-{field.name}" if len(field.name) == 1 else flag(field.name) for field in fields(RankingConfig)
+}
 
 
 def add_config_options(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +31,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", metavar="TOML", help="file with the options below as keys, all optional")
     about = _descriptions()
     for field in fields(RankingConfig):
-        flag = f"--{field.name.replace('_', '-')}"
         group.add_argument(
-            *([f"-{field.name}", flag] if len(field.name) == 1 else [flag]),
+            *dict.fromkeys([CONFIG_OPTIONS[field.name], flag(field.name)]),
             dest=field.name,
             default=argparse.SUPPRESS,
             help=about.get(field.name, "") + _default(field.default),
@@ -54,7 +59,9 @@ def read_config(args: argparse.Namespace) -> RankingConfig:
         For a file that cannot be read, or a value out of range.
     """
     given = {name: value for name, value in vars(args).items() if name in RankingConfig.__struct_fields__}
-    return (RankingConfig() if args.config is None else RankingConfig.load(args.config)).replace(**given)
+    config = RankingConfig() if args.config is None else RankingConfig.load(args.config)
+    with worded(CONFIG_OPTIONS):
+        return config.replace(**given)
 
 
 def _arguments(kind: Any) -> dict[str, Any]:

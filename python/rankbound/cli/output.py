@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbound._files import check_target
+from rankbound.cli.wording import in_options
 from rankbound.errors import FileFormatError
 from rankbound.report.render import to_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rankbound import RankingReport
 
@@ -80,7 +81,9 @@ def check_sidecar(path: str, others: Iterable[str | None], *, option: str = "--p
             raise FileFormatError(f"{option} {path!r} is another file of this command: give it another name")
 
 
-def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> None:
+def deliver(
+    report: RankingReport, output: str | None, *, hint: str = "", options: Mapping[str, str] | None = None
+) -> None:
     """Write the report's file, if any, and print its table, or its JSON.
 
     Parameters
@@ -91,6 +94,8 @@ def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> Non
         The value of ``-o``.
     hint : str, default ""
         Printed after the table where no file was written.
+    options : mapping of str to str or None, default None
+        The option of each argument, for the warnings below the table.
 
     Raises
     ------
@@ -102,7 +107,8 @@ def deliver(report: RankingReport, output: str | None, *, hint: str = "") -> Non
         return
     if output is not None:
         report.to_json(output)
-    _print(to_text(report))
+    warnings = [in_options(warning, options) if options else warning for warning in report["warnings"]]
+    _print(to_text({**report, "warnings": warnings}))
     if output is not None:
         _print(f"\nwritten: {output}")
     elif hint:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankbound._validation import as_score_matrix
+from rankbound.cli.input_errors import flag
 from rankbound.cli.inputs import SUFFIXES, load_exclude, load_matrix, load_vector
-from rankbound.cli.options import add_config_options, read_config
+from rankbound.cli.options import CONFIG_OPTIONS, add_config_options, read_config
 from rankbound.cli.output import add_output_option, check_output, check_sidecar, deliver
 from rankbound.cli.progress import progress_bar
+from rankbound.cli.wording import worded
 from rankbound.errors import InvalidTypeError
 
 if TYPE_CHECKING:
@@ -31,7 +33,17 @@ _VECTORS = (
     ("segments", "segments", False, "segment of each row: its popularity becomes a baseline"),
     ("train_segments", "train_segments", False, "segment of each training label"),
     ("class_values", "class_values", True, "value of each class, e.g. its price"),
+    ("class_groups", "class_groups", False, "group of each class, e.g. its provider: its share of what is shown"),
 )
+# For messages of the library, which knows its own arguments.
+_OPTIONS = {
+    "proba": "--scores",
+    "y_true": "--truth",
+    "exclude": "--exclude",
+    "state": "--state",
+    **{argument: flag(name) for name, argument, *_ in _VECTORS},
+    **CONFIG_OPTIONS,
+}
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,7 +63,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     files.add_argument("--scores", metavar="FILE", required=True, help="score of every class in every row")
     files.add_argument("--truth", metavar="FILE", required=True, help="true label of each row")
     for name, _, _, about in _VECTORS:
-        files.add_argument(f"--{name.replace('_', '-')}", metavar="FILE", help=about)
+        files.add_argument(flag(name), metavar="FILE", help=about)
     files.add_argument(
         "--exclude",
         metavar="FILE",
@@ -81,18 +93,18 @@ def run(args: argparse.Namespace) -> int:
 
     from rankbound import build_ranking_report  # noqa: PLC0415  # bad usage is told at once
 
-    with progress_bar() as progress:
+    with worded(_OPTIONS), progress_bar() as progress:
         report = build_ranking_report(scores, **inputs, config=config, progress=progress)
     if args.per_unit is not None and report.per_unit is not None:
         report.per_unit.save(args.per_unit)
-    deliver(report, args.output)
+    deliver(report, args.output, options=_OPTIONS)
     return 0
 
 
 def _load(args: argparse.Namespace) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return the scores and the report's other arguments that were given."""
     scores, columns = load_matrix(args.scores, "scores")
-    scores = as_score_matrix(scores, name="scores")
+    scores = as_score_matrix(scores, name="--scores")
     inputs: dict[str, Any] = {"y_true": load_vector(args.truth, "truth")}
     for name, argument, numeric, _ in _VECTORS:
         path = getattr(args, name)

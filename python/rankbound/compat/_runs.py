@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import MAX_CUT_OFF, resolve_num_threads
+from rankbound._validation import MAX_EXACT_INTEGER
 from rankbound.errors import GradeError, InvalidTypeError, NonFiniteScoreError
 from rankbound.evaluation.targets import Targets
 from rankbound.metrics import MetricSpec
@@ -209,6 +210,8 @@ def _numbers(
 ) -> NDArray[np.float64]:
     array = np.array(values) if values else np.zeros(0)
     if array.dtype.kind in "fiub" and np.isfinite(array).all():
+        if array.dtype.kind in "iu" and np.abs(array.astype(np.float64)).max() > MAX_EXACT_INTEGER:
+            raise InvalidTypeError(f"there are {what}s beyond 2^53, which floats merge; rescale them")
         return array.astype(np.float64)
     for query in queries:
         for document, value in nested[query].items():

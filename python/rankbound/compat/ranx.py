@@ -15,7 +15,7 @@ What differs:
   gives a p-value of 0, but ``(1 + #) / (n_permutations + 1)`` (Phipson and Smyth 2010). ``"tukey"``, which forgets that
   the queries are the same, is refused. As in ranx, p-values are not corrected for the number of comparisons;
   :attr:`Report.comparison` has intervals, and :func:`rankbound.compare_models` corrections.
-- Fusion, tuning, plots, LaTeX and downloads are not here.
+- Fusion, tuning, plots, LaTeX, downloads and files are not here; :func:`rankbound.evaluate_run` reads those of TREC.
 """
 
 import re

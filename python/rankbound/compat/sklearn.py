@@ -96,10 +96,11 @@ def dcg_score(
     base = as_non_negative(log_base, name="log_base")
     if base == 0:
         raise InvalidParameterError("log_base is 0; it must be above 0")
-    spec = DCG(k, gain="linear")
+    spec = DCG(_cut_off(k), gain="linear")
     gains = y_true if hasattr(y_true, "tocsr") else as_numpy(y_true, name="y_true")
     if gains.dtype.kind in "fi" and gains.size and gains.min() < 0:
-        # The gain is linear, so that the negative part is subtracted.
+        # The gain is linear, so that the negative part is subtracted. Small integers have no abs of their least.
+        gains = gains.astype(np.float64)
         positive, negative = (gains + abs(gains)) / 2, (abs(gains) - gains) / 2
         values = _values(positive, y_score, spec, ignore_ties=ignore_ties)
         values -= _values(negative, y_score, spec, ignore_ties=ignore_ties)
@@ -138,7 +139,7 @@ def ndcg_score(
     >>> ndcg_score([[10, 0, 0, 1, 5]], [[1, 0, 0, 0, 1]], k=1)
     0.75
     """
-    values = _values(y_true, y_score, NDCG(k, gain="linear"), ignore_ties=ignore_ties, min_labels=2)
+    values = _values(y_true, y_score, NDCG(_cut_off(k), gain="linear"), ignore_ties=ignore_ties, min_labels=2)
     return average(values, sample_weight)
 
 
@@ -329,6 +330,10 @@ def label_ranking_loss(y_true: Any, y_score: Any, *, sample_weight: Any = None) 
     wrong = np.bincount(groups.lists, groups.relevant * irrelevant_above, minlength=len(profiles))
     pairs = relevant * (n_labels - relevant)
     return average(np.divide(wrong, pairs, out=np.zeros(len(profiles)), where=pairs > 0), sample_weight)
+
+
+def _cut_off(k: Any) -> int | None:
+    return None if k is None else as_cut_off(k)
 
 
 def _values(

@@ -73,7 +73,7 @@ def ips(
     n_queries: int,
     propensity_source: str | None = None,
     clip: float | None = None,
-    persistence: float = 0.8,
+    patience: float = 0.85,
     groups: str | None = None,
     n_resamples: int = 1000,
     confidence_level: float = 0.95,
@@ -107,7 +107,7 @@ def ips(
         no default: refused while it is None.
     clip : float or None, default None
         Least propensity to divide by, above 0 and at most 1. It lowers variance and biases the estimate downwards.
-    persistence : float, default 0.8
+    patience : float, default 0.85
         The ``p`` of ``"rbp"``, between 0 and 1.
     groups : str or None, default None
         Column of ``log`` that names the unit, such as the user, of each query; None makes each query a unit.
@@ -159,7 +159,7 @@ def ips(
     >>> found.name, found.value
     ('ips_precision@1', 1.25)
     """
-    weight = RankWeight(metric, k, persistence)
+    weight = RankWeight(metric, k, patience)
     tau = as_clip(clip)
     source = _as_source(propensity_source)
     resampling = _as_resampling(n_resamples, confidence_level, seed, num_threads)
@@ -176,7 +176,7 @@ def snips(
     n_queries: int,
     propensity_source: str | None = None,
     clip: float | None = None,
-    persistence: float = 0.8,
+    patience: float = 0.85,
     groups: str | None = None,
     n_resamples: int = 1000,
     confidence_level: float = 0.95,
@@ -191,7 +191,7 @@ def snips(
 
     Parameters
     ----------
-    log, scores, metric, k, n_queries, propensity_source, clip, persistence, groups
+    log, scores, metric, k, n_queries, propensity_source, clip, patience, groups
         As in :func:`ips`.
     n_resamples, confidence_level, seed, num_threads
         As in :func:`ips`.
@@ -227,7 +227,7 @@ def snips(
     >>> round(found.value, 6)
     0.833333
     """
-    weight = RankWeight(metric, k, persistence)
+    weight = RankWeight(metric, k, patience)
     tau = as_clip(clip)
     source = _as_source(propensity_source)
     resampling = _as_resampling(n_resamples, confidence_level, seed, num_threads)
@@ -242,7 +242,7 @@ def naive(
     k: int | None = None,
     *,
     n_queries: int,
-    persistence: float = 0.8,
+    patience: float = 0.85,
     groups: str | None = None,
     n_resamples: int = 1000,
     confidence_level: float = 0.95,
@@ -255,7 +255,7 @@ def naive(
 
     Parameters
     ----------
-    log, scores, metric, k, n_queries, persistence, groups
+    log, scores, metric, k, n_queries, patience, groups
         As in :func:`ips`, but for the column ``propensity``, which is not looked at.
     n_resamples, confidence_level, seed, num_threads
         As in :func:`ips`.
@@ -285,7 +285,7 @@ def naive(
     ...     naive(log, log, "precision", 2, n_queries=1).value
     0.5
     """
-    weight = RankWeight(metric, k, persistence)
+    weight = RankWeight(metric, k, patience)
     resampling = _as_resampling(n_resamples, confidence_level, seed, num_threads)
     checked = read_log(log, n_queries=n_queries, propensities=False, groups=groups)
     return _estimate(checked, scores, weight, "naive", clip=None, source=None, resampling=resampling)

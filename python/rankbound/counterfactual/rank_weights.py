@@ -43,7 +43,7 @@ class RankWeight:
         One of ``METRICS``.
     k : int or None
         Cut-off; None for the whole list.
-    persistence : float
+    patience : float
         The ``p`` of ``"rbp"``; others do not look at it.
 
     Raises
@@ -54,9 +54,9 @@ class RankWeight:
         If the cut-off is missing or out of range.
     """
 
-    __slots__ = ("k", "metric", "persistence")
+    __slots__ = ("k", "metric", "patience")
 
-    def __init__(self, metric: Any, k: Any, persistence: Any) -> None:
+    def __init__(self, metric: Any, k: Any, patience: Any) -> None:
         if isinstance(metric, str) and metric in _NOT_ADDITIVE:
             raise InvalidParameterError(
                 f"metric {metric!r} cannot be estimated from clicks: it {_NOT_ADDITIVE[metric]}"
@@ -67,7 +67,7 @@ class RankWeight:
             raise InvalidKError(f"metric {metric!r} needs a cut-off: pass k")
         self.metric = metric
         self.k = None if k is None else as_cut_off(k)
-        self.persistence = as_level(persistence, name="persistence")
+        self.patience = as_level(patience, name="patience")
 
     def name(self, estimator: str, clip: float | None) -> str:
         """Return the name of an estimate, which carries all that its value depends on.
@@ -84,7 +84,7 @@ class RankWeight:
         str
             Such as ``ips_rbp@10[p=0.8,clip=0.1]``.
         """
-        options = [f"p={self.persistence!r}"] if self.metric == "rbp" else []
+        options = [f"p={self.patience!r}"] if self.metric == "rbp" else []
         options += [] if clip is None else [f"clip={clip!r}"]
         cut = "" if self.k is None else f"@{self.k}"
         return f"{estimator}_{self.metric}{cut}" + (f"[{','.join(options)}]" if options else "")
@@ -107,7 +107,7 @@ class RankWeight:
         if self.metric == "rbp":
             # The sum of (1 - p) p^(rank - 1) over the first s ranks of the group (Moffat and Zobel 2008).
             inside = np.clip(cut - better, 0, tied)
-            log_p = np.log(self.persistence)
+            log_p = np.log(self.patience)
             share = np.exp(better * log_p) * -np.expm1(inside * log_p)
             mean: Floats = np.divide(share, tied, out=np.zeros(len(tied)), where=tied > 0)
             return mean

@@ -59,7 +59,7 @@ def sensitivity_sweep(
     n_queries: int,
     etas: Any = (0.0, 0.5, 1.0, 1.5, 2.0),
     clip: float | None = None,
-    persistence: float = 0.8,
+    patience: float = 0.85,
 ) -> SensitivitySweep:
     """Compare a new ranking with a baseline under propensities ``logged_rank ** -eta`` for several ``eta``.
 
@@ -72,7 +72,7 @@ def sensitivity_sweep(
         As in :func:`rankbound.counterfactual.ips`, without propensities.
     scores, baseline_scores : mapping of str to array_like of shape (n_candidates,), or frame
         The new ranking and the one to compare it with, as in :func:`rankbound.counterfactual.ips`.
-    metric, k, n_queries, clip, persistence
+    metric, k, n_queries, clip, patience
         As in :func:`rankbound.counterfactual.ips`.
     etas : array_like of shape (n_etas,), default (0, 0.5, 1, 1.5, 2)
         Exponents to try, ascending, at least 0.
@@ -104,7 +104,7 @@ def sensitivity_sweep(
     >>> found.gap.round(3).tolist(), found.crossing
     ([0.333, 0.195, 0.0, -0.276, -0.667], 1.0)
     """
-    weight = RankWeight(metric, k, persistence)
+    weight = RankWeight(metric, k, patience)
     tau = as_clip(clip)
     exponents = _as_etas(etas)
     checked = read_log(log, n_queries=n_queries, propensities=False, groups=None)

@@ -11,7 +11,7 @@ from rankbound import _core
 from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound.catalogue.accumulator import Accumulator, Addition
-from rankbound.catalogue.source import Source
+from rankbound.catalogue.source import Recommended
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.customs import compute_customs, update_customs
 from rankbound.evaluation.fingerprint import Fingerprint
@@ -28,8 +28,8 @@ class Batch:
     """One batch to be added: profiles of its lists, and what else is known about them.
 
     ``upper`` holds the profiles with every open tie broken for the list, where ``profiles`` hold the least they can be
-    worth; ``bounds`` makes both against other targets. ``ranking`` makes what metrics of the caller's read, ``source``
-    is what catalogue metrics read; without them there can be none.
+    worth; ``bounds`` makes both against other targets. ``ranking`` makes what metrics of the caller's read,
+    ``recommended`` is what catalogue metrics read; without them there can be none.
     """
 
     profiles: _core.Profiles
@@ -38,7 +38,7 @@ class Batch:
     upper: _core.Profiles | None = None
     bounds: Callable[[Targets], tuple[_core.Profiles, _core.Profiles]] | None = None
     ranking: Callable[[], RankingBatch] | None = None
-    source: Source | None = None
+    recommended: Recommended | None = None
     debug_rows: list[dict[str, Any]] = field(default_factory=list)
 
     def of_group(self, group: Group) -> tuple[_core.Profiles, _core.Profiles | None]:
@@ -155,13 +155,14 @@ class Collector:
     def _catalogue_addition(self, batch: Batch, scored: NDArray[np.bool_], num_threads: int) -> Addition | None:
         if not self.plan.catalogues:
             return None
-        if batch.source is None:
+        if batch.recommended is None:
             raise InvalidTypeError(
                 f"metrics has {self.plan.catalogues[0].label}, which reads which items are shown, and this input does "
-                "not say: pass scores or ranked lists"
+                "not say: pass scores, vectors, ranked lists or a run to a function such as evaluate_scores"
             )
-        targets = batch.targets.core(graded=True)
-        return self.catalogue.find(batch.source, np.flatnonzero(scored), targets, num_threads=num_threads)
+        source, targets = batch.recommended
+        rows = np.flatnonzero(scored)
+        return self.catalogue.find(source, rows, targets.core(graded=True), num_threads=num_threads)
 
     def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         customs = self.plan.customs

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._exclusion import as_exclusion
 from rankbound._options import as_choice, resolve_num_threads
 from rankbound._progress import told
-from rankbound._validation import as_numpy
-from rankbound.errors import EmptyInputError, InvalidTypeError, ShapeError
+from rankbound.catalogue.source import EmbeddedItems, Recommended
+from rankbound.errors import ShapeError
 from rankbound.evaluation.finish import finish
 from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.targets import Targets, as_targets
+from rankbound.evaluation.vectors import Embeddings
 
 
 def evaluate_embeddings(
@@ -57,7 +57,8 @@ def evaluate_embeddings(
         The inner product; the inner product of the vectors divided by their lengths; or minus the squared Euclidean
         distance. The more the better.
     metrics : metric, str, sequence of them, or None, default None
-        Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG over all items.
+        Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG over all items. Metrics of
+        :mod:`rankbound.catalogue`, which need the scores a second time, are over the queries with relevant items.
     exclude : scipy sparse matrix or boolean array of shape (n_queries, n_items), or None, default None
         Items that are no candidates for a query, such as those its user has seen.
     unseen : {"miss", "drop"}, default "miss"
@@ -110,20 +111,14 @@ def evaluate_embeddings(
     >>> result["hit_rate@1"]
     0.5
     """
-    query_vectors, item_vectors = _as_vectors(queries, name="queries"), _as_vectors(items, name="items")
-    if query_vectors.shape[1] != item_vectors.shape[1]:
-        raise ShapeError(
-            f"queries has {query_vectors.shape[1]} dimensions, but items has {item_vectors.shape[1]}; both need as many"
-        )
+    vectors = Embeddings(queries, items, item_bias, similarity)
     relevant = as_targets(targets)
-    shape = (len(query_vectors), len(item_vectors))
+    shape = (len(vectors), vectors.n_items)
     if (len(relevant), relevant.n_items) != shape:
         raise ShapeError(
             f"targets has shape {(len(relevant), relevant.n_items)}, but there are {shape[0]} queries and {shape[1]} "
             f"items; it must be {shape}"
         )
-    bias = None if item_bias is None else _as_bias(item_bias, n_items=shape[1])
-    kind = as_choice(similarity, ("inner", "cosine", "l2"), name="similarity")
     plan = as_plan(metrics, width=shape[1])
     threads = resolve_num_threads(num_threads)
     excluded = as_exclusion(exclude, shape, np.arange(shape[0]), scores="queries x items")
@@ -133,12 +128,12 @@ def evaluate_embeddings(
     def profile(of: Targets) -> _core.Profiles:
         with told(progress, total=len(of), unit="query") as tell:
             profiles, n_masked = _core.profile_embeddings(
-                query_vectors,
-                item_vectors,
+                vectors.queries,
+                vectors.items,
                 of.core(graded=plan.graded),
-                item_bias=bias,
+                item_bias=vectors.item_bias,
                 exclude=excluded,
-                similarity=kind,
+                similarity=vectors.similarity,
                 drop_masked=drop,
                 num_threads=threads,
                 progress=tell,
@@ -150,7 +145,7 @@ def evaluate_embeddings(
         return {
             "candidates": {"kind": "full" if excluded is None else "per_row", "n_items": relevant.n_items},
             "truth": {"unseen": unseen},
-            "ties": {"dtype": "float32", "similarity": kind, "item_bias": bias is not None},
+            "ties": {"dtype": "float32", "similarity": similarity, "item_bias": item_bias is not None},
             "population": {"n_masked_targets": masked[0]},
         }
 
@@ -166,34 +161,5 @@ def evaluate_embeddings(
         metadata=metadata,
         protocol=protocol,
         num_threads=threads,
+        recommended=Recommended(EmbeddedItems(vectors, excluded, drop_masked=drop), relevant),
     )
-
-
-def _as_vectors(value: Any, *, name: str) -> NDArray[np.float32] | NDArray[np.float16]:
-    """Return vectors as they are, if float32 holds them."""
-    vectors = _as_single(value, name=name)
-    if vectors.ndim != 2:
-        raise ShapeError(
-            f"{name} has {vectors.ndim} dimension(s), shape {vectors.shape}; it must have two: one row per vector, one "
-            "column per dimension"
-        )
-    if 0 in vectors.shape:
-        raise EmptyInputError(f"{name} has shape {vectors.shape}: there is nothing to score")
-    return vectors
-
-
-def _as_bias(value: Any, *, n_items: int) -> NDArray[np.float32]:
-    bias = _as_single(value, name="item_bias")
-    if bias.shape != (n_items,):
-        raise ShapeError(f"item_bias has shape {bias.shape}; it must be {(n_items,)}: one value per item")
-    return np.ascontiguousarray(bias, dtype=np.float32)
-
-
-def _as_single(value: Any, *, name: str) -> NDArray[Any]:
-    array = as_numpy(value, name=name)
-    if array.dtype not in (np.float32, np.float16):
-        raise InvalidTypeError(
-            f"{name} has dtype {array.dtype}, but scores are computed in float32: pass {name}.astype('float32'), which "
-            "may round"
-        )
-    return array

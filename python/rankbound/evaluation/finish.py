@@ -5,7 +5,7 @@ from typing import Any
 
 from rankbound import _core
 from rankbound._core import __version__
-from rankbound.catalogue.source import Source
+from rankbound.catalogue.source import Recommended
 from rankbound.errors import InvalidTypeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.plan import Plan
@@ -30,7 +30,7 @@ def finish(
     protocol: Callable[[], Mapping[str, Any]],
     num_threads: int,
     upper: Callable[[Targets], _core.Profiles] | None = None,
-    source: Source | None = None,
+    recommended: Recommended | None = None,
 ) -> EvaluationResult:
     """Evaluate lists whose tie profiles are made in one go.
 
@@ -46,13 +46,13 @@ def finish(
         Candidates of the longest list.
     sample_ids, slices, collect_per_user, per_user_dtype, metadata, num_threads
         As in :func:`rankbound.evaluate_scores`, the last one resolved.
-    source : Source or None, default None
-        The recommendations, for catalogue metrics.
     protocol : callable
         Returns what the input adds to the protocol; called after ``profile``.
     upper : callable or None, default None
         Makes profiles with every open tie broken for the list, where ``profile`` breaks them against it. Both are then
         called once more per group of items.
+    recommended : Recommended or None, default None
+        What catalogue metrics read.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def finish(
 
     targets = targets.keeping_items() if groups.items else targets
     collector = Collector(plan, kept_dtype=kept_dtype, num_threads=num_threads, item_groups=groups.items)
-    batch = Batch(profile(targets), targets, ids, source=source)
+    batch = Batch(profile(targets), targets, ids, recommended=recommended)
     if upper is not None:
         batch.upper, batch.bounds = upper(targets), lambda of: (profile(of), upper(of))
     collector.add(batch)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import count
 from typing import Any
 
@@ -84,6 +85,23 @@ def as_ids(values: Iterable[Any], *, name: str) -> Ids:
         return Ids(np.array(listed, dtype=np.int64))
     except OverflowError as error:
         raise InvalidTypeError(f"{name} has integers beyond 64 bits; convert the ids to strings") from error
+
+
+def digest_of_ids(ids: NDArray[Any]) -> str:
+    """Return a digest of ids, in hexadecimal.
+
+    Parameters
+    ----------
+    ids : ndarray
+        Integers or strings.
+
+    Returns
+    -------
+    str
+        Differs for integers and their text.
+    """
+    text = "\n".join(ids.tolist()).encode() if ids.dtype.kind == "U" else ids.astype("<i8").tobytes()
+    return blake2b(ids.dtype.kind.encode() + text, digest_size=16).hexdigest()
 
 
 def _from_names(listed: list[str]) -> Ids:

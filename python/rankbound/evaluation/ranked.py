@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import as_choice, as_count, as_flag, resolve_num_threads
-from rankbound.catalogue.source import ListedItems, list_arrays
+from rankbound.catalogue.source import ListedItems, Recommended, list_arrays
 from rankbound.errors import ShapeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.debug import debug_rows_of
@@ -144,9 +144,10 @@ class ListCollector:
                 batch.debug_rows = debug_rows_of(read.rows(0, shown), first, n_before, self.plan.required_k)
         if self.plan.catalogues:
             options = self.options
-            batch.source = ListedItems(
+            source = ListedItems(
                 lists, options.open_tie, options.duplicates, options.validate_predictions, name="predictions"
             )
+            batch.recommended = Recommended(source, targets)
         self.whole.add(batch)
         self.width = max(self.width, lists.width)
         self.n_items = targets.n_items

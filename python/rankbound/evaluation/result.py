@@ -72,7 +72,7 @@ class EvaluationResult(Mapping[str, Any]):
         Per built-in metric ``share_tied_at_cut`` (share of scored lists in which a tie group with relevant items
         crosses the cut-off), ``mean_best`` and ``mean_worst`` (the aggregate if every tie is broken for or against the
         relevant items) and ``sd`` (standard deviation of the aggregate over random tie-breaks; None where no short
-        form is known).
+        form is known). Per catalogue coverage ``sd_bound``, the most that its standard deviation can be.
     slices : mapping of str to mapping
         Per group ``n_rows``, ``n_scored_rows`` and the aggregates.
     metadata : mapping of str to object

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._options import MAX_CUT_OFF, as_choice, resolve_num_threads
+from rankbound.catalogue.source import Recommended
 from rankbound.errors import (
     DuplicateItemError,
     EmptyInputError,
@@ -23,9 +23,10 @@ from rankbound.errors import (
     ReliabilityWarning,
 )
 from rankbound.evaluation.finish import finish
-from rankbound.evaluation.ids import Numbered, number_ids
+from rankbound.evaluation.ids import Numbered, digest_of_ids, number_ids
 from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.run_items import Catalogue, RunItems
 from rankbound.evaluation.tables import Table, as_columns, read_table
 from rankbound.evaluation.targets import Targets
 
@@ -100,6 +101,31 @@ class _Profiler:
                 num_threads=self.num_threads,
             )
 
+    def recommended(self, catalogue: Catalogue, *, open_tie: str) -> Recommended:
+        """Return what the lists of the judged queries show of a catalogue."""
+        lists = np.minimum(np.searchsorted(self.query_ids, self.queries.run), len(self.query_ids) - 1)
+        kept = np.flatnonzero(self.query_ids[lists] == self.queries.run)
+        numbers, values = self.items.run[kept], self.values[kept].astype(np.float64)
+        best_first: tuple[NDArray[Any], ...] = (-values,)
+        if self.tie_break == "rank":
+            best_first = (values,)
+        elif self.tie_break != "expected":
+            # Scores in single precision, then ids as text, of which names are numbered in their order.
+            distinct, codes = np.unique(numbers, return_inverse=True)
+            if self.items.names is None:
+                codes = np.argsort(np.argsort(distinct.astype(np.str_)))[codes]
+            best_first = (-codes, -values.astype(np.float32))
+        source = RunItems.of(
+            lists[kept],
+            catalogue.places(self.items, numbers, argument="run"),
+            best_first,
+            scores=values if self.tie_break == "expected" else None,
+            n_items=len(catalogue),
+            query_ids=self.judged.query_ids,
+            open_tie=open_tie,
+        )
+        return Recommended(source, catalogue.targets(self.items, self.judged, self.item_ids))
+
 
 def evaluate_run(
     run: Any,
@@ -109,6 +135,7 @@ def evaluate_run(
     tie_break: str = "expected",
     open_tie: str = "as_listed",
     columns: Mapping[str, str] | None = None,
+    item_ids: Any = None,
     slices: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
     collect_per_user: bool = True,
@@ -136,7 +163,7 @@ def evaluate_run(
         relevant, 0 judged and not relevant. Lines of a file: ``query iteration item relevance``.
     metrics : metric, str, sequence of them, or None, default None
         Such as ``[NDCG([10, 20]), "recall@10"]``; None takes CalibratedRecall and NDCG at the length of the longest
-        list.
+        list. Metrics of :mod:`rankbound.catalogue` need ``item_ids``.
     tie_break : {"expected", "trec_eval", "rank_column"}, default "expected"
         What to do about equal scores. Take the exact expectation over their orders; order them as ``trec_eval`` does:
         scores compared in single precision, then ids as text, the largest first; or leave scores aside and go by the
@@ -148,6 +175,9 @@ def evaluate_run(
     columns : mapping of str to str or None, default None
         Names of columns that have none of the names above, such as ``{"query": "uid", "score": "logit"}``, in each
         table that has them.
+    item_ids : iterable of int or str, or None, default None
+        Ids of all items in the catalogue, in the order in which catalogue metrics are given data about items, such as
+        ``Novelty(10, counts=counts)``. It names every item that a judged query lists or has for relevant.
     slices : mapping of str to array_like or mapping, or None, default None
         Groups to report apart, masks or labels: ``{"cold": {"q1": True, "q2": False}}`` by query id, ``("items",
         {"d1": "new"})`` by item id, or arrays in the order of the sorted query ids. Ids without a label are in no
@@ -194,6 +224,12 @@ def evaluate_run(
         raise InvalidParameterError(f"open_tie={open_tie!r} needs ties, but tie_break={tie_break!r} breaks them all")
     plan = None if metrics is None else as_plan(metrics, width=None)
     threads = resolve_num_threads(num_threads)
+    catalogue = None if item_ids is None else Catalogue.of(item_ids)
+    if catalogue is None and plan is not None and plan.catalogues:
+        raise InvalidParameterError(
+            f"metrics has {plan.catalogues[0].label}, but a run does not say what else there is to show: pass item_ids="
+            ", the ids of all items in the catalogue"
+        )
     profiler = _read(run, qrels, as_columns(columns), tie_break, threads)
     graded, cut_off = (False, None) if plan is None else (plan.graded, plan.required_k)
 
@@ -211,16 +247,20 @@ def evaluate_run(
             stacklevel=2,
         )
     width = max(longest, 1)
+    recommended = None
+    if catalogue is not None and plan is not None and plan.catalogues:
+        recommended = profiler.recommended(catalogue, open_tie=open_tie)
     of_input = {
-        "candidates": {"kind": "listed", "items_hash": _digest(targets.item_ids)},
+        "candidates": {"kind": "listed", "items_hash": digest_of_ids(targets.item_ids)},
         "truth": {"unseen": "miss"},
         "ties": {"rule": _RULES[tie_break], "open_tie": open_tie},
         "population": {
-            "rows_hash": _digest(targets.query_ids),
+            "rows_hash": digest_of_ids(targets.query_ids),
             "width": longest,
             "n_missing_queries": n_missing,
             "n_ignored_queries": n_ignored,
             "n_open_ties": n_open,
+            **({} if catalogue is None else {"n_items": len(catalogue), "catalogue_hash": catalogue.digest()}),
         },
     }
     return finish(
@@ -236,6 +276,7 @@ def evaluate_run(
         metadata=metadata,
         protocol=lambda: of_input,
         num_threads=threads,
+        recommended=recommended,
     )
 
 
@@ -257,12 +298,6 @@ def _worded(argument: str, queries: Numbered, items: Numbered) -> Iterator[None]
         problem, query, item, value = refused.args
         pair = f"item {items.name(item)!r} of query {queries.name(query)!r}"
         raise _REFUSALS[problem](f"{argument} has {_REASONS[problem].format(pair=pair, value=value)}") from None
-
-
-def _digest(ids: NDArray[Any]) -> str:
-    """Return a digest of ids, in hexadecimal."""
-    text = "\n".join(ids.tolist()).encode() if ids.dtype.kind == "U" else ids.astype("<i8").tobytes()
-    return blake2b(ids.dtype.kind.encode() + text, digest_size=16).hexdigest()
 
 
 def _aligned(slices: Any, targets: _Judged) -> Any:

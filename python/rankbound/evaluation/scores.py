@@ -12,7 +12,7 @@ from rankbound._exclusion import as_exclusion, marked_too
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._progress import told
 from rankbound._validation import as_numpy, as_score_matrix
-from rankbound.catalogue.source import ScoredItems
+from rankbound.catalogue.source import Recommended, ScoredItems
 from rankbound.errors import InvalidTypeError, ShapeError
 from rankbound.evaluation.finish import finish
 from rankbound.evaluation.plan import as_plan
@@ -148,7 +148,7 @@ def evaluate_scores(
         metadata=metadata,
         protocol=protocol,
         num_threads=threads,
-        source=ScoredItems(matrix, excluded, neg_inf, drop_masked=drop),
+        recommended=Recommended(ScoredItems(matrix, excluded, neg_inf, drop_masked=drop), relevant),
     )
 
 

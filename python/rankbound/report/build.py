@@ -15,7 +15,7 @@ from rankbound.catalogue.metrics import IntraListDiversity
 from rankbound.comparability import ComparabilityState
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.result import EvaluationResult
-from rankbound.report.catalogue import Shown
+from rankbound.report.catalogue import Shown, as_class_groups
 from rankbound.report.config import RankingConfig
 from rankbound.report.families import Grader, Placements, metric_key
 from rankbound.report.floors import baseline_floors
@@ -41,6 +41,7 @@ def build_ranking_report(
     segments: Any = None,
     train_segments: Any = None,
     class_values: Any = None,
+    class_groups: Any = None,
     features: Any = None,
     config: RankingConfig | None = None,
     protocol: Mapping[str, Mapping[str, Any]] | None = None,
@@ -82,6 +83,9 @@ def build_ranking_report(
     class_values : array_like of shape (n_classes,) or None, default None
         Price or margin per class: adds the family ``value``, the expected value captured in the top k as a sum and as
         a share of what the truths are worth.
+    class_groups : array_like of shape (n_classes,) or None, default None
+        Label of each class, such as its provider: adds ``group_exposure[label]``, the group's share of the expected
+        exposure, to the family ``catalogue``.
     features : array_like or scipy sparse matrix of shape (n_classes, n_features), or None, default None
         What the classes are like, no vector all zero: adds ``intra_list_diversity``, the expected mean cosine distance
         between two classes of the top k, to the family ``catalogue``, at the cost of another pass over the scores per
@@ -138,6 +142,7 @@ def build_ranking_report(
         raise ShapeError(
             f"features has {diversity.n_items} vectors, but there are {n_classes} classes; give one per class"
         )
+    groups_of_classes = None if class_groups is None else as_class_groups(class_groups, n_classes)
     given = _given_protocol(protocol)
     warnings = list_warnings(given)
     floors = baseline_floors(
@@ -200,18 +205,17 @@ def build_ranking_report(
         n_candidates=scan.n_candidates,
         num_threads=resolve_num_threads(settings.num_threads),
     )
-    catalogue: dict[str, dict[str, float]] = {name: {} for name in families}
     # Popularity among the graded labels themselves would say nothing about what was known before.
     in_sample = "evaluation" in (frequencies.tail_source, frequencies.fitted_on if state is not None else None)
-    if not in_sample:
-        catalogue = shown.popularity(frequencies.tail_counts, placements)
-    if "global_pop" in floors:
-        hits = {name: of_lists[metric_key(("hit", settings.k))] for name, of_lists in values.items()}
-        for name, value in shown.serendipity(hits, hits["global_pop"]).items():
-            catalogue[name]["serendipity"] = value
-    if diversity is not None:
-        for name, value in shown.diversity(diversity, transforms, floors).items():
-            catalogue[name]["intra_list_diversity"] = value
+    catalogue = shown.families(
+        placements,
+        values,
+        counts=None if in_sample else frequencies.tail_counts,
+        class_groups=groups_of_classes,
+        diversity=diversity,
+        transforms=transforms,
+        floors=floors,
+    )
     families |= {name: {**families[name], "catalogue": found} for name, found in catalogue.items() if found}
     uncertainty = bootstrap_units(
         values[primary],

@@ -1,4 +1,4 @@
-"""What the rankings of a report show beyond hits: novelty, serendipity and diversity, where their data is given."""
+"""What the rankings of a report show beyond hits: novelty, serendipity, groups, diversity, if their data is given."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,15 +8,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
+from rankbound._exclusion import Exclusion
+from rankbound._labels import as_vector, split_missing
+from rankbound.catalogue.exposure import shares_of
 from rankbound.catalogue.metrics import IntraListDiversity, Novelty
 from rankbound.catalogue.source import Request, ScoredItems
-from rankbound.report.families import Placements
+from rankbound.errors import InvalidTypeError, ShapeError
+from rankbound.report.families import Placements, metric_key
 from rankbound.report.floors import Floor
 from rankbound.report.lists import GradedLists
 
 # Scores rewritten at once for the diversity of a transformed ranking.
 _BLOCK_SCORES = 1 << 22
 Rows = NDArray[np.int64]
+
+
+def as_class_groups(class_groups: Any, n_classes: int) -> NDArray[Any]:
+    """Return a label per class, none missing.
+
+    Parameters
+    ----------
+    class_groups : array_like of shape (n_classes,)
+        Labels of one plain kind.
+    n_classes : int
+        How many there must be.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The labels.
+
+    Raises
+    ------
+    InvalidTypeError
+        For a missing label, naming the class, and labels of several kinds.
+    ShapeError
+        For another number of labels.
+    """
+    labels, missing = split_missing(as_vector(class_groups, name="class_groups"), name="class_groups")
+    if len(labels) != n_classes:
+        raise ShapeError(
+            f"class_groups has {len(labels)} labels, but there are {n_classes} classes; give one per class"
+        )
+    if missing.any():
+        raise InvalidTypeError(f"class_groups has no label for class {int(missing.argmax())}; give every class one")
+    return labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +82,56 @@ class Shown:
     n_candidates: NDArray[np.uint32]
     num_threads: int
 
+    def families(
+        self,
+        rankings: Mapping[str, Placements],
+        values: Mapping[str, Mapping[str, NDArray[np.float64]]],
+        *,
+        counts: NDArray[Any] | None,
+        class_groups: NDArray[Any] | None,
+        diversity: IntraListDiversity | None,
+        transforms: Mapping[str, _core.Transform | None],
+        floors: Mapping[str, Floor],
+    ) -> dict[str, dict[str, float]]:
+        """Return the family ``catalogue`` of each ranking, as far as its data was given.
+
+        Parameters
+        ----------
+        rankings : mapping of str to Placements
+            The rankings.
+        values : mapping of str to mapping
+            Values per list of each ranking.
+        counts : ndarray of shape (n_classes,) or None
+            Training popularity.
+        class_groups : ndarray of shape (n_classes,) or None
+            Group of each class.
+        diversity : IntraListDiversity or None
+            With the features of the classes.
+        transforms : mapping of str to Transform or None
+            The model's rankings.
+        floors : mapping of str to Floor
+            The baselines.
+
+        Returns
+        -------
+        dict of str to dict
+            Empty without data.
+        """
+        found: dict[str, dict[str, float]] = {name: {} for name in rankings}
+        if counts is not None:
+            found = self.popularity(counts, rankings)
+        if "global_pop" in floors:
+            hits = {name: of_lists[metric_key(("hit", self.k))] for name, of_lists in values.items()}
+            for name, value in self.serendipity(hits, hits["global_pop"]).items():
+                found[name]["serendipity"] = value
+        if class_groups is not None:
+            for name, shares in self.groups(class_groups, rankings).items():
+                found[name] |= shares
+        if diversity is not None:
+            for name, value in self.diversity(diversity, transforms, floors).items():
+                found[name]["intra_list_diversity"] = value
+        return found
+
     def popularity(self, counts: NDArray[Any], rankings: Mapping[str, Placements]) -> dict[str, dict[str, float]]:
         """Return novelty and popularity of what each ranking shows.
 
@@ -74,6 +160,30 @@ class Shown:
             }
             for name, placements in rankings.items()
         }
+
+    def groups(self, labels: NDArray[Any], rankings: Mapping[str, Placements]) -> dict[str, dict[str, float]]:
+        """Return the share of the exposure that each group of classes gets by each ranking.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_classes,)
+            Group of each class.
+        rankings : mapping of str to Placements
+            The rankings.
+
+        Returns
+        -------
+        dict of str to dict
+            A key per group.
+        """
+        names, codes = np.unique(labels, return_inverse=True)
+
+        def shares(exposure: NDArray[np.float64]) -> dict[str, float]:
+            sums, _, _ = _core.group_sums(exposure, codes.astype(np.uint32), len(names))
+            keys = [f"group_exposure[{name}]" for name in names]
+            return dict(zip(keys, shares_of(sums).tolist(), strict=True))
+
+        return {name: shares(placements.exposure) for name, placements in rankings.items()}
 
     def serendipity(self, hits: Mapping[str, NDArray[np.float64]], popular: NDArray[np.float64]) -> dict[str, float]:
         """Return the share of places whose class is the truth and would not be shown by popularity.

@@ -37,7 +37,7 @@ def baseline_floors(
                 f"y_train: {counted.n_unknown} labels belong to no class and were not counted in popularity and rates"
             )
     else:
-        warnings.append("there is no baseline: pass y_train or popularity to see whether the model beats it")
+        warnings.append("there is no baseline: pass y_train= or popularity= to see whether the model beats it")
     if segments is None and train_segments is None:
         return floors
     if segments is None or train_segments is None or y_train is None:

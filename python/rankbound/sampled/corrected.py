@@ -119,7 +119,7 @@ def correct_sampled(
             rank_values, condition = bias_variance_values(design, exact, over_ranks, share)
             traits += [f"gamma={share!r}"] if method == "bias_variance" else []
         traits += [] if prior is None else ["prior"]
-    values = _mean_between(rank_values, best, worst)
+    values = _mean_between(rank_values, best, worst, "design" if prior is None else "prior")
     caveats = _caveats(design, method, k, label)
     for caveat in caveats:
         warnings.warn(caveat, ReliabilityWarning, stacklevel=2)
@@ -137,15 +137,15 @@ def correct_sampled(
     )
 
 
-def _mean_between(rank_values: Floats, best: Ranks, worst: Ranks) -> Floats:
+def _mean_between(rank_values: Floats, best: Ranks, worst: Ranks, ruling: str) -> Floats:
     pairs, pair_of_list = np.unique(np.stack([best, worst]), axis=1, return_inverse=True)
     means = np.array([rank_values[start - 1 : end].mean() for start, end in pairs.T])
     values: Floats = means[pair_of_list.ravel()]
     if np.isnan(values).any():
         row = int(np.isnan(values).argmax())
         raise InvalidParameterError(
-            f"ranks has {best[row]} at list {row}, which the prior rules out; give every rank that may occur a "
-            "probability above 0"
+            f"ranks has {best[row]} at list {row}, which the {ruling} rules out: no true rank that it allows can give "
+            "it; check n_items and n_samples, or give every rank that may occur a probability above 0"
         )
     return values
 

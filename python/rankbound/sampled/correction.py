@@ -75,7 +75,7 @@ def bias_variance_values(design: SampleDesign, exact: Floats, prior: Floats, gam
     matrix *= np.outer(scale, scale)
     eigenvalues = np.linalg.eigvalsh(matrix)
     condition = float(eigenvalues[-1] / eigenvalues[0]) if eigenvalues[0] > 0 else np.inf
-    _check_condition(condition, design, "a gamma closer to 1")
+    _check_condition(condition, design, "method 'bias_variance' with a gamma closer to 1")
     values = np.full(width, np.nan)
     values[possible] = scale * np.linalg.solve(matrix, scale * moments[possible])
     return values, condition
@@ -123,7 +123,8 @@ def monotone_values(design: SampleDesign, exact: Floats, prior: Floats) -> tuple
     used = columns[:, np.concatenate([[True], steps_taken > 0])]
     condition = float(np.linalg.cond(used / np.linalg.norm(used, axis=0)) ** 2)
     _check_condition(condition, design, "method 'bias_variance'")
-    return np.append(constant + np.cumsum(steps_taken[::-1])[::-1], constant), condition
+    # Adding 0 turns -0 into 0.
+    return np.append(constant + np.cumsum(steps_taken[::-1])[::-1], constant) + 0.0, condition
 
 
 def _check_condition(condition: float, design: SampleDesign, instead: str) -> None:

@@ -173,9 +173,11 @@ def _as_sizes(n_samples: Any, n_items: Any, replacement: Any) -> Ranks:
     if not hasattr(n_samples, "__len__"):
         design = SampleDesign(n_items=n_items, n_samples=n_samples, replacement=replacement)
         return np.array(design.n_samples)
-    sizes, _ = split_missing(as_vector(n_samples, name="n_samples"), name="n_samples")
+    sizes, missing = split_missing(as_vector(n_samples, name="n_samples"), name="n_samples")
     if sizes.dtype.kind != "i":
         raise InvalidTypeError(f"n_samples must hold integers, got {describe_kind(sizes)}")
+    if missing.any():
+        raise InvalidTypeError(f"n_samples has no number at list {int(missing.argmax())}; give every list one")
     return sizes
 
 

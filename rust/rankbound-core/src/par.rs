@@ -107,7 +107,7 @@ impl Par<'_> {
 }
 
 /// Locks even after a panic elsewhere: the panic itself is reported when the thread is joined.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

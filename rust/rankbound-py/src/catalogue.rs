@@ -4,10 +4,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2,
 use pyo3::prelude::*;
 use rankbound_core::aggregate::{ExposureSums, GroupSums};
 use rankbound_core::catalogue::{self, Diversity, Found, ItemWeights, ListMeasure, Request, TopRules, Unexpected};
-use rankbound_core::input::Masks;
+use rankbound_core::input::{Embeddings, Masks};
 use rankbound_core::metric::RankWeights;
 use rankbound_core::profile::ItemLists;
 
+use crate::embeddings::{AnyVectors, parse_similarity};
 use crate::profile::{PyExclusion, slice};
 use crate::profiles::{AnyItems, LentTargets, PyTargets};
 use crate::run::{InvalidParameterError, Progress, run_on, to_py};
@@ -243,6 +244,35 @@ pub(crate) fn catalogue_scores<'py>(
             catalogue::scan_scores(par, &view, &Masks { exclude, neg_inf: mask_neg_inf }, &request)
         })?
     }));
+    Ok(found(py, result))
+}
+
+/// Measures the top k of queries over all items, by their similarity.
+#[pyfunction]
+#[pyo3(signature = (queries, items, request, *, item_bias, exclude, similarity, num_threads))]
+#[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
+pub(crate) fn catalogue_embeddings<'py>(
+    py: Python<'py>,
+    queries: AnyVectors<'py>,
+    items: AnyVectors<'py>,
+    request: PyRequest<'py>,
+    item_bias: Option<PyReadonlyArray1<'py, f32>>,
+    exclude: Option<PyExclusion<'py>>,
+    similarity: &str,
+    num_threads: usize,
+) -> PyResult<PyFound<'py>> {
+    let item_bias = item_bias.as_ref().map(slice).transpose()?;
+    let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
+    let (queries, items, similarity) = (queries.lend(), items.lend(), parse_similarity(similarity)?);
+    let embeddings = Embeddings { queries, items, item_bias, similarity };
+    let (n_queries, n_items) = (queries.dim().0, items.dim().0);
+    let result = with_request!(request, n_items, request => {
+        run_on(py, "queries", num_threads, &Progress::NONE, |par| {
+            let exclude = exclude.as_ref().map(|exclude| exclude.to_core(n_queries, n_items)).transpose()?;
+            catalogue::scan_embeddings(par, &embeddings, exclude, &request)
+        })?
+    });
     Ok(found(py, result))
 }
 

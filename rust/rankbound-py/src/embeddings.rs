@@ -18,11 +18,21 @@ pub(crate) enum AnyVectors<'py> {
 }
 
 impl AnyVectors<'_> {
-    fn lend(&self) -> Vectors<'_> {
+    pub(crate) fn lend(&self) -> Vectors<'_> {
         match self {
             Self::F32(array) => Vectors::F32(array.as_array()),
             Self::F16(array) => Vectors::F16(array.as_array()),
         }
+    }
+}
+
+/// How the score of an item is made, by its name.
+pub(crate) fn parse_similarity(name: &str) -> PyResult<Similarity> {
+    match name {
+        "inner" => Ok(Similarity::Inner),
+        "cosine" => Ok(Similarity::Cosine),
+        "l2" => Ok(Similarity::L2),
+        _ => Err(InvalidParameterError::new_err(format!("similarity {name:?} is not known"))),
     }
 }
 
@@ -43,12 +53,7 @@ pub(crate) fn profile_embeddings<'py>(
     num_threads: usize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(PyProfiles, u64)> {
-    let similarity = match similarity {
-        "inner" => Similarity::Inner,
-        "cosine" => Similarity::Cosine,
-        "l2" => Similarity::L2,
-        _ => return Err(InvalidParameterError::new_err(format!("similarity {similarity:?} is not known"))),
-    };
+    let similarity = parse_similarity(similarity)?;
     let targets = targets.lend()?;
     let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
     let item_bias = item_bias.as_ref().map(slice).transpose()?;

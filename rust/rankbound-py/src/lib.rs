@@ -29,7 +29,9 @@ mod _core {
     use super::aggregate::{exact_log_mean, exact_mean, exact_sum, exposure_entropy, exposure_gini, group_sums};
 
     #[pymodule_export]
-    use super::catalogue::{PyExposureSums, PyGroupSums, PyListMeasure, catalogue_lists, catalogue_scores};
+    use super::catalogue::{
+        PyExposureSums, PyGroupSums, PyListMeasure, catalogue_embeddings, catalogue_lists, catalogue_scores,
+    };
 
     #[pymodule_export]
     use super::embeddings::profile_embeddings;

@@ -1,15 +1,18 @@
 //! Scores or ranked lists in, exposure of the items and values of the lists out, in one pass.
 
+use std::ops::Range;
+use std::sync::Mutex;
+
 use ndarray::ArrayView2;
 
 use super::measure::{Buffers, ListMeasure, Shown};
 use super::top::{ListReader, Top, TopRules};
 use crate::aggregate::{CatalogueSums, ExposureSums, Fixed, GroupSums};
 use crate::error::{Error, Result};
-use crate::input::{Element, Masks, RowReader, Score, Targets, check_finite};
-use crate::kernel::{Kernel, TopK};
+use crate::input::{Element, Masks, Row, RowReader, Targets, check_finite};
+use crate::kernel::{Kernel, Maxima, TopK};
 use crate::metric::RankWeights;
-use crate::par::Par;
+use crate::par::{Par, lock};
 use crate::profile::{ItemLists, lists_per_task};
 
 /// Ranked lists handed to a worker at once.
@@ -67,26 +70,18 @@ where
     if let Some(exclude) = &masks.exclude {
         exclude.check_sizes(n_rows, (n_rows, n_items))?;
     }
-    let k = request.k.min(n_items);
-    let make = || (RowReader::<E::Native>::default(), Vec::new(), TopK::default());
-    run(par, request, n_rows, n_items, lists_per_task(n_items), make, |(reader, maxima, best), tally, rows, values| {
+    let mut scan = Scan::new(request, n_rows, n_items)?;
+    let desk = || (RowReader::<E::Native>::default(), Desk::default());
+    scan.add(par, 0..request.rows.len(), lists_per_task(n_items), desk, |(reader, desk), tally, places, values| {
+        let rows = &request.rows[places.clone()];
         reader.load(matrix, rows)?;
         for (position, &index) in rows.iter().enumerate() {
             let row = reader.row(matrix, (position, index, index), masks)?;
-            let pass = E::Native::block_pass(row.scores, row.scores[0], maxima);
-            if row.masked.is_empty() && !pass.sum.is_finite() {
-                check_finite(row.scores, index)?;
-            }
-            best.find(row.scores, maxima, k, !row.masked.is_empty());
-            tally.exposure.add_top(row.scores, best);
-            tally.n_tied_at_cut += u64::from(best.is_split());
-            if request.reads_items() {
-                tally.top.take(best, row.scores);
-                tally.measure(request, index, row.masked, values, position);
-            }
+            tally.add_row(request, &row, index, desk, values.list(position))?;
         }
         Ok(())
-    })
+    })?;
+    scan.finish()
 }
 
 /// Measures ranked lists over a catalogue of `n_items`.
@@ -106,18 +101,20 @@ where
 {
     let n_lists = lists.starts.len();
     lists.check_sizes(n_lists)?;
+    let mut scan = Scan::new(request, n_lists, n_items)?;
     let make = || (ListReader::new(n_items), Vec::new());
-    run(par, request, n_lists, n_items, LISTS_PER_TASK, make, |(reader, buffer), tally, rows, values| {
-        for (position, &list) in rows.iter().enumerate() {
+    scan.add(par, 0..request.rows.len(), LISTS_PER_TASK, make, |(reader, buffer), tally, places, values| {
+        for (position, &list) in request.rows[places.clone()].iter().enumerate() {
             let (items, scores) = lists.list(list, buffer);
             reader.read(&mut tally.top, list, items, scores, rules)?;
             let Top { above, members, slots, .. } = &tally.top;
             tally.exposure.add_listed(above, members, *slots);
             tally.n_tied_at_cut += u64::from(*slots < members.len());
-            tally.measure(request, list, &[], values, position);
+            tally.measure(request, list, &[], values.list(position));
         }
         Ok(())
-    })
+    })?;
+    scan.finish()
 }
 
 impl Request<'_> {
@@ -158,8 +155,15 @@ impl Request<'_> {
     }
 }
 
+/// Buffers in which one worker finds the top K of a row of scores.
+#[derive(Default)]
+pub(super) struct Desk<T> {
+    maxima: Vec<Maxima<T>>,
+    best: TopK<T>,
+}
+
 /// What one worker has added up, with its buffers.
-struct Tally {
+pub(super) struct Tally {
     exposure: CatalogueSums,
     weighted: Vec<Fixed>,
     class_hits: GroupSums,
@@ -183,12 +187,34 @@ impl Tally {
         }
     }
 
-    /// Measures the top K that was read last and writes the values of its list.
-    fn measure(&mut self, request: &Request<'_>, row: usize, masked: &[u32], values: &mut [f64], position: usize) {
-        let relevant = request.targets.map_or((&[][..], &[][..]), |targets| targets.list(row));
+    /// Adds the top K of a row of scores, which is the list `index`, and writes its values.
+    pub(super) fn add_row<T: Kernel>(
+        &mut self,
+        request: &Request<'_>,
+        row: &Row<'_, T>,
+        index: usize,
+        Desk { maxima, best }: &mut Desk<T>,
+        values: &mut [f64],
+    ) -> Result<()> {
+        let pass = T::block_pass(row.scores, row.scores[0], maxima);
+        if row.masked.is_empty() && !pass.sum.is_finite() {
+            check_finite(row.scores, index)?;
+        }
+        best.find(row.scores, maxima, request.k.min(row.scores.len()), !row.masked.is_empty());
+        self.exposure.add_top(row.scores, best);
+        self.n_tied_at_cut += u64::from(best.is_split());
+        if request.reads_items() {
+            self.top.take(best, row.scores);
+            self.measure(request, index, row.masked, values);
+        }
+        Ok(())
+    }
+
+    /// Measures the top K that was read last, of the list `index`, and writes its values.
+    fn measure(&mut self, request: &Request<'_>, index: usize, masked: &[u32], values: &mut [f64]) {
+        let relevant = request.targets.map_or((&[][..], &[][..]), |targets| targets.list(index));
         let shown = Shown { top: &self.top, relevant, masked };
-        let n_columns = request.n_columns();
-        let mut rest = &mut values[position * n_columns..][..n_columns];
+        let mut rest = values;
         for measure in request.measures {
             let (own, others) = rest.split_at_mut(measure.n_columns());
             measure.write(&shown, &mut self.buffers, own);
@@ -220,51 +246,88 @@ impl Tally {
         self.missed.iter().for_each(|&item| self.class_hits.add_probability(item as usize, 0.0));
     }
 
-    fn merge(mut self, other: &Self) -> Result<Self> {
+    fn merge(&mut self, other: &Self) -> Result<()> {
         self.exposure.merge(&other.exposure);
         self.weighted.iter_mut().zip(&other.weighted).for_each(|(mine, theirs)| *mine += *theirs);
         self.class_hits.merge(&other.class_hits)?;
         self.n_tied_at_cut += other.n_tied_at_cut;
-        Ok(self)
+        Ok(())
     }
 }
 
-/// Hands the rows of a request to workers, each of which has a reader, and puts together what they
-/// find.
-fn run<R: Send>(
-    par: &mut Par<'_>,
-    request: &Request<'_>,
-    n_lists: usize,
+/// Values of some lists, list after list.
+pub(super) struct Values<'v> {
+    values: &'v mut [f64],
+    n_columns: usize,
+}
+
+impl Values<'_> {
+    /// Those of one list.
+    pub(super) fn list(&mut self, position: usize) -> &mut [f64] {
+        &mut self.values[position * self.n_columns..][..self.n_columns]
+    }
+}
+
+/// What has been found of a request so far.
+pub(super) struct Scan<'a> {
+    request: &'a Request<'a>,
     n_items: usize,
-    per_task: usize,
-    make: impl Fn() -> R + Sync,
-    read: impl Fn(&mut R, &mut Tally, &[usize], &mut [f64]) -> Result<()> + Sync,
-) -> Result<Found> {
-    request.check(n_lists, n_items)?;
-    let n_columns = request.n_columns();
-    let mut values = vec![0.0; request.rows.len() * n_columns];
-    let mut rest = &mut values[..];
-    let mut tasks = Vec::new();
-    for rows in request.rows.chunks(per_task) {
-        let (own, others) = std::mem::take(&mut rest).split_at_mut(rows.len() * n_columns);
-        tasks.push((rows, own));
-        rest = others;
+    values: Vec<f64>,
+    // What workers have added up; the next ones go on with it.
+    tallies: Vec<Tally>,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(request: &'a Request<'a>, n_lists: usize, n_items: usize) -> Result<Self> {
+        request.check(n_lists, n_items)?;
+        let values = vec![0.0; request.rows.len() * request.n_columns()];
+        Ok(Self { request, n_items, values, tallies: Vec::new() })
     }
-    let workers = par.run(
-        tasks.into_iter(),
-        || (make(), Tally::new(request, n_items)),
-        |(reader, tally), (rows, values)| read(reader, tally, rows, values),
-    )?;
-    let empty = Tally::new(request, n_items);
-    let tally = workers.iter().try_fold(empty, |sum, (_, tally)| sum.merge(tally))?;
-    let mut exposure = tally.exposure.sums();
-    if request.rank_weights.is_some() {
-        exposure.set_expected(tally.weighted);
+
+    /// Hands some of the rows of the request, by their places in it, to workers, each of which has a
+    /// reader, and adds up what they find.
+    pub(super) fn add<R: Send>(
+        &mut self,
+        par: &mut Par<'_>,
+        places: Range<usize>,
+        per_task: usize,
+        make: impl Fn() -> R + Sync,
+        read: impl Fn(&mut R, &mut Tally, &Range<usize>, &mut Values<'_>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let (request, n_items, n_columns) = (self.request, self.n_items, self.request.n_columns());
+        let mut rest = &mut self.values[places.start * n_columns..places.end * n_columns];
+        let mut tasks = Vec::new();
+        for first in places.clone().step_by(per_task) {
+            let own = first..places.end.min(first + per_task);
+            let (values, others) = rest.split_at_mut(own.len() * n_columns);
+            tasks.push((own, Values { values, n_columns }));
+            rest = others;
+        }
+        let idle = Mutex::new(&mut self.tallies);
+        let tally = || lock(&idle).pop().unwrap_or_else(|| Tally::new(request, n_items));
+        let workers = par.run(
+            tasks.into_iter(),
+            || (make(), tally()),
+            |(reader, tally), (places, mut values)| read(reader, tally, &places, &mut values),
+        )?;
+        self.tallies.extend(workers.into_iter().map(|(_, tally)| tally));
+        Ok(())
     }
-    Ok(Found {
-        values: (0..n_columns).map(|at| values.iter().skip(at).step_by(n_columns).copied().collect()).collect(),
-        exposure,
-        class_hits: tally.class_hits,
-        n_tied_at_cut: tally.n_tied_at_cut,
-    })
+
+    pub(super) fn finish(self) -> Result<Found> {
+        let n_columns = self.request.n_columns();
+        let mut whole = Tally::new(self.request, self.n_items);
+        self.tallies.iter().try_for_each(|tally| whole.merge(tally))?;
+        let mut exposure = whole.exposure.sums();
+        if self.request.rank_weights.is_some() {
+            exposure.set_expected(whole.weighted);
+        }
+        let column = |at: usize| self.values.iter().skip(at).step_by(n_columns).copied().collect();
+        Ok(Found {
+            values: (0..n_columns).map(column).collect(),
+            exposure,
+            class_hits: whole.class_hits,
+            n_tied_at_cut: whole.n_tied_at_cut,
+        })
+    }
 }

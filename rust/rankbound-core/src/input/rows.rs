@@ -74,7 +74,6 @@ impl<T: Kernel> RowReader<T> {
     ///
     /// Rows without masks are lent unchecked: the pass over them notices what is not finite and
     /// [`check_finite`] finds the place. Masked rows are copied and checked here.
-    #[expect(clippy::cast_possible_truncation, reason = "matrices have fewer than 2^32 columns")]
     pub(crate) fn row<'r, E>(
         &'r mut self,
         matrix: &'r ArrayView2<'_, E>,
@@ -87,34 +86,51 @@ impl<T: Kernel> RowReader<T> {
         let n_classes = matrix.ncols();
         let lent = if self.block.is_empty() { matrix.row(index).to_slice().and_then(E::lend) } else { None };
         let scores = lent.unwrap_or_else(|| &self.block[position * n_classes..(position + 1) * n_classes]);
-        match &masks.exclude {
-            Some(exclude) => exclude.fill((list, index), &mut self.masked),
-            None => self.masked.clear(),
-        }
-        let n_excluded = self.masked.len();
-        if n_excluded == 0 && !masks.neg_inf {
-            return Ok(Row { scores, masked: &self.masked });
-        }
-        if !T::all_candidates(scores) {
-            for (column, score) in scores.iter().enumerate().filter(|(_, score)| !score.is_candidate()) {
-                if self.masked[..n_excluded].binary_search(&(column as u32)).is_ok() {
-                    continue;
-                }
-                if !(masks.neg_inf && *score == T::MASKED && !score.is_finite()) {
-                    return Err(score.refusal(index, column));
-                }
-                self.masked.push(column as u32);
-            }
-            self.masked.sort_unstable();
-        }
-        if self.masked.len() == n_classes {
-            return Err(Error::AllMasked { row: index, n_classes });
-        }
-        self.copy.clear();
-        self.copy.extend_from_slice(scores);
-        self.masked.iter().for_each(|&column| self.copy[column as usize] = T::MASKED);
-        Ok(Row { scores: &self.copy, masked: &self.masked })
+        mask_row(scores, (list, index), masks, (&mut self.copy, &mut self.masked))
     }
+
+    /// The row of scores that were made for a list.
+    pub(crate) fn made<'r>(&'r mut self, scores: &'r [T], list: usize, masks: &Masks<'_>) -> Result<Row<'r, T>> {
+        mask_row(scores, (list, list), masks, (&mut self.copy, &mut self.masked))
+    }
+}
+
+/// Marks what is no candidate in the scores of a list, which are a row of the matrix.
+#[expect(clippy::cast_possible_truncation, reason = "matrices have fewer than 2^32 columns")]
+fn mask_row<'r, T: Kernel>(
+    scores: &'r [T],
+    (list, row): (usize, usize),
+    masks: &Masks<'_>,
+    (copy, masked): (&'r mut Vec<T>, &'r mut Vec<u32>),
+) -> Result<Row<'r, T>> {
+    match &masks.exclude {
+        Some(exclude) => exclude.fill((list, row), masked),
+        None => masked.clear(),
+    }
+    let n_classes = scores.len();
+    let n_excluded = masked.len();
+    if n_excluded == 0 && !masks.neg_inf {
+        return Ok(Row { scores, masked });
+    }
+    if !T::all_candidates(scores) {
+        for (column, score) in scores.iter().enumerate().filter(|(_, score)| !score.is_candidate()) {
+            if masked[..n_excluded].binary_search(&(column as u32)).is_ok() {
+                continue;
+            }
+            if !(masks.neg_inf && *score == T::MASKED && !score.is_finite()) {
+                return Err(score.refusal(row, column));
+            }
+            masked.push(column as u32);
+        }
+        masked.sort_unstable();
+    }
+    if masked.len() == n_classes {
+        return Err(Error::AllMasked { row, n_classes });
+    }
+    copy.clear();
+    copy.extend_from_slice(scores);
+    masked.iter().for_each(|&column| copy[column as usize] = T::MASKED);
+    Ok(Row { scores: copy, masked })
 }
 
 /// Names the first score of an unmasked row that is not finite.

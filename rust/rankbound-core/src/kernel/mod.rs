@@ -23,7 +23,7 @@ pub(crate) use blocks::BLOCK;
 pub use blocks::{BlockPass, Maxima};
 pub(crate) use codes::{Coder, Codes, SCORES_PER_BLOCK, Thresholds, count_block};
 pub use prefilter::{Prefilter, Prefiltered};
-pub(crate) use products::{LANES, ROWS, score, score_panels};
+pub(crate) use products::{LANES, QueryPanel, ROWS, score, score_panels};
 pub(crate) use top::{Cut, TopK, column};
 
 /// Score types with compiled loops.

@@ -1,8 +1,10 @@
 //! Vectors in, tie profiles out: scores are made in blocks that stay in cache and counted there.
 
+use std::ops::Range;
+
 use super::list::{Profiles, RelevantItem, TieGroup};
 use crate::error::{Error, Result};
-use crate::input::{Embeddings, Exclusion, Targets};
+use crate::input::{Embeddings, Exclusion, ItemPanels, QueryPanels, Targets, items_of};
 use crate::kernel::{
     Coder, Codes, Kernel, LANES, ROWS, SCORES_PER_BLOCK, Thresholds, count_block, score, score_panels,
 };
@@ -20,13 +22,12 @@ struct Cut {
 }
 
 impl Cut {
-    /// 16 MB of items for all workers, and 256 KB of them for each: a third-level and a second-level
-    /// cache hold as much. Tasks last some 10 ms, unless there are too few queries to share.
+    /// 256 KB of items for each worker: a second-level cache holds as much. Tasks last some 10 ms,
+    /// unless there are too few queries to share.
     fn new(n_queries: usize, n_dimensions: usize, num_threads: usize) -> Self {
-        let items = |values: usize| (values / n_dimensions).max(LANES) / LANES * LANES;
         Self {
-            items_per_chunk: items(1 << 22),
-            items_per_block: items(1 << 16).min(SCORES_PER_BLOCK),
+            items_per_chunk: ItemPanels::items_per_chunk(n_dimensions),
+            items_per_block: items_of(1 << 16, n_dimensions).min(SCORES_PER_BLOCK),
             queries_per_task: n_queries.div_ceil(4 * num_threads.max(1)).clamp(1, 16 * ROWS).next_multiple_of(ROWS),
         }
     }
@@ -76,15 +77,15 @@ fn profile_cut(par: &mut Par<'_>, job: &Job<'_, '_, '_>, drop_masked: bool, cut:
     par.told_as(|_| 0, |par| par.run(shares.iter_mut(), || (), |(), share| share.score_relevant(job)))?;
     let chunks = (0..job.targets.n_items()).step_by(cut.items_per_chunk);
     let (n_shares, n_chunks) = (shares.len(), chunks.len());
-    let mut panels = Vec::new();
+    let mut panels = ItemPanels::default();
     for (chunk, first) in chunks.enumerate() {
-        let end = job.targets.n_items().min(first + cut.items_per_chunk);
+        let items = first..job.targets.n_items().min(first + cut.items_per_chunk);
         // Queries count as done in so far as items have passed them.
         let done = |tasks: usize| ((chunk * n_shares + tasks) * cut.queries_per_task / n_chunks).min(n_queries);
-        par.told_as(|_| done(0), |par| job.pack_items(par, (first, end), &mut panels))?;
+        par.told_as(|_| done(0), |par| panels.pack(par, &job.embeddings, &items))?;
         par.told_as(done, |par| {
             let workspace = || Workspace::new(cut.items_per_block);
-            par.run(shares.iter_mut(), workspace, |workspace, share| share.count(job, (first, end), &panels, workspace))
+            par.run(shares.iter_mut(), workspace, |workspace, share| share.count(job, &items, &panels, workspace))
         })?;
     }
     let mut profiles = Profiles::of(&job.targets);
@@ -126,38 +127,6 @@ impl Job<'_, '_, '_> {
 
     fn is_excluded(&self, query: usize, item: usize) -> bool {
         self.exclude.is_some_and(|exclude| exclude.has((query, query), item))
-    }
-
-    /// Copies items into panels of [`LANES`], each their biases and then dimension after dimension.
-    /// Places without an item score -inf, below every threshold.
-    fn pack_items(
-        &self,
-        par: &mut Par<'_>,
-        (first, end): (usize, usize),
-        panels: &mut Vec<[f32; LANES]>,
-    ) -> Result<()> {
-        let Embeddings { items, similarity, .. } = self.embeddings;
-        let n_dimensions = self.embeddings.n_dimensions();
-        panels.resize((end - first).div_ceil(LANES) * (1 + n_dimensions), [0.0; LANES]);
-        par.run(
-            (first..end).step_by(LANES).zip(panels.chunks_exact_mut(1 + n_dimensions)),
-            || vec![0.0; n_dimensions],
-            |vector, (first, panel)| {
-                for lane in 0..LANES {
-                    let item = first + lane;
-                    if item < end {
-                        items.load(item, similarity, vector);
-                        panel[0][lane] = self.embeddings.bias(item);
-                    } else {
-                        vector.fill(0.0);
-                        panel[0][lane] = f32::NEG_INFINITY;
-                    }
-                    panel[1..].iter_mut().zip(&*vector).for_each(|(values, &value)| values[lane] = value);
-                }
-                Ok(())
-            },
-        )?;
-        Ok(())
     }
 }
 
@@ -205,26 +174,25 @@ impl Share {
     fn count(
         &mut self,
         job: &Job<'_, '_, '_>,
-        (first, end): (usize, usize),
-        panels: &[[f32; LANES]],
-        workspace: &mut Workspace,
+        items: &Range<usize>,
+        panels: &ItemPanels,
+        Workspace { queries, scores: block, codes }: &mut Workspace,
     ) -> Result<()> {
-        let items_per_block = workspace.scores[0].len() * LANES;
-        let panels_per_block = workspace.scores[0].len() * (1 + job.embeddings.n_dimensions());
+        let items_per_block = block[0].len() * LANES;
         let mut refused: Option<(usize, usize, f32)> = None;
-        workspace.load_queries(&job.embeddings, self.first..self.end);
-        for (start, panels) in (first..end).step_by(items_per_block).zip(panels.chunks(panels_per_block)) {
-            let items = start..end.min(start + items_per_block);
-            for (group, row) in (self.first..self.end).step_by(ROWS).enumerate() {
-                workspace.score(&job.embeddings, group, panels);
-                for (query, scores) in (row..self.end.min(row + ROWS)).zip(&mut workspace.scores) {
-                    let scores = &mut scores.as_flattened_mut()[..items.len()];
+        queries.load(&job.embeddings, self.first..self.end);
+        for (start, panels) in items.clone().step_by(items_per_block).zip(panels.blocks(items_per_block)) {
+            let n_items = items_per_block.min(items.end - start);
+            for (row, group) in (self.first..self.end).step_by(ROWS).zip(queries.groups()) {
+                score_panels(job.embeddings.similarity, group, panels, &mut block.each_mut().map(Vec::as_mut_slice));
+                for (query, scores) in (row..self.end.min(row + ROWS)).zip(&mut *block) {
+                    let scores = &mut scores.as_flattened_mut()[..n_items];
                     if let Some((item, value)) = job.non_finite(query, start, scores) {
                         let earlier = refused.is_none_or(|(other, at, _)| (query, item) < (other, at));
                         refused = if earlier { Some((query, item, value)) } else { refused };
                     }
                     job.mask(query, start, scores);
-                    count_block(scores, &mut self.thresholds_of(query), &mut workspace.codes);
+                    count_block(scores, &mut self.thresholds_of(query), codes);
                 }
             }
         }
@@ -267,9 +235,8 @@ impl Share {
 
 /// What one worker computes with.
 struct Workspace {
-    /// Groups of [`ROWS`] queries, dimension after dimension.
-    queries: Vec<[f32; ROWS]>,
-    /// Scores of such a group with a block of items.
+    queries: QueryPanels,
+    /// Scores of a group of queries with a block of items.
     scores: [Vec<[f32; LANES]>; ROWS],
     codes: Codes,
 }
@@ -277,25 +244,7 @@ struct Workspace {
 impl Workspace {
     fn new(items_per_block: usize) -> Self {
         let scores = std::array::from_fn(|_| vec![[0.0; LANES]; items_per_block / LANES]);
-        Self { queries: Vec::new(), scores, codes: [0; SCORES_PER_BLOCK] }
-    }
-
-    fn load_queries(&mut self, embeddings: &Embeddings<'_>, rows: std::ops::Range<usize>) {
-        let n_dimensions = embeddings.n_dimensions();
-        let mut vector = vec![0.0; n_dimensions];
-        self.queries.clear();
-        self.queries.resize(rows.len().div_ceil(ROWS) * n_dimensions, [0.0; ROWS]);
-        for (at, row) in rows.enumerate() {
-            embeddings.queries.load(row, embeddings.similarity, &mut vector);
-            let panel = &mut self.queries[at / ROWS * n_dimensions..];
-            panel.iter_mut().zip(&vector).for_each(|(values, &value)| values[at % ROWS] = value);
-        }
-    }
-
-    fn score(&mut self, embeddings: &Embeddings<'_>, group: usize, panels: &[[f32; LANES]]) {
-        let n_dimensions = embeddings.n_dimensions();
-        let queries = &self.queries[group * n_dimensions..(group + 1) * n_dimensions];
-        score_panels(embeddings.similarity, queries, panels, &mut self.scores.each_mut().map(Vec::as_mut_slice));
+        Self { queries: QueryPanels::default(), scores, codes: [0; SCORES_PER_BLOCK] }
     }
 }
 

@@ -1,0 +1,237 @@
+"""What the lists of a run show of a catalogue whose items the caller names."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbound import _core
+from rankbound.catalogue.source import Found, Request, check_open_tie
+from rankbound.errors import (
+    DuplicateItemError,
+    EmptyInputError,
+    InvalidTypeError,
+    OpenTieError,
+    UnknownLabelError,
+)
+from rankbound.evaluation.ids import Ids, Numbered, as_ids, digest_of_ids
+from rankbound.evaluation.targets import Targets
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The items of a catalogue, in the order in which data about them is given."""
+
+    ids: Ids
+
+    @classmethod
+    def of(cls, item_ids: Any) -> "Catalogue":
+        """Check the ids.
+
+        Parameters
+        ----------
+        item_ids : iterable of int or of str
+            Distinct.
+
+        Returns
+        -------
+        Catalogue
+            At least one item.
+
+        Raises
+        ------
+        InvalidTypeError
+            If they are not ids of one kind.
+        EmptyInputError
+            If there is none.
+        DuplicateItemError
+            Naming the item.
+        """
+        if not isinstance(item_ids, Iterable) or isinstance(item_ids, (str, bytes)):
+            raise InvalidTypeError(f"item_ids must be the ids of all items in the catalogue, got {item_ids!r}")
+        ids = as_ids(item_ids, name="item_ids")
+        if not len(ids):
+            raise EmptyInputError("item_ids is empty: there is no catalogue")
+        distinct, counts = np.unique(ids.values, return_counts=True)
+        if len(distinct) < len(ids):
+            at = int(np.flatnonzero(ids.values == distinct[counts.argmax()])[1])
+            raise DuplicateItemError(f"item_ids has {ids.show(at)} twice, again at position {at}; list every item once")
+        return cls(ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def digest(self) -> str:
+        """Return a digest of the ids and their order."""
+        return digest_of_ids(self.ids.values if self.ids.names is None else np.array(self.ids.names))
+
+    def places(self, items: Numbered, numbers: NDArray[Any], *, argument: str) -> NDArray[np.int64]:
+        """Return where numbered items stand in the catalogue.
+
+        Parameters
+        ----------
+        items : Numbered
+            What the numbers mean.
+        numbers : ndarray of shape (n,)
+            The items.
+        argument : str
+            Where they come from, for messages.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype int64
+            Their places.
+
+        Raises
+        ------
+        InvalidTypeError
+            If ids are of different kinds.
+        UnknownLabelError
+            Naming the first item that is not there.
+        """
+        if not len(numbers):
+            return np.empty(0, dtype=np.int64)
+        if (self.ids.names is None) != (items.names is None):
+            raise InvalidTypeError(
+                f"item ids are of different kinds: {argument} has {items.name(numbers[0])!r}, item_ids has "
+                f"{self.ids.show(0)}; convert one to the other"
+            )
+        if items.names is None:
+            order = np.argsort(self.ids.values)
+            ordered = self.ids.values[order]
+            at = np.minimum(np.searchsorted(ordered, numbers), len(ordered) - 1)
+            found = np.where(ordered[at] == numbers, order[at], -1)
+        else:
+            known = {name: place for place, name in enumerate(self.ids.names or [])}
+            found = np.array([known.get(name, -1) for name in items.names], dtype=np.int64)[numbers]
+        if (found < 0).any():
+            unknown = items.name(numbers[int((found < 0).argmax())])
+            raise UnknownLabelError(
+                f"item_ids has no {unknown!r}, which {argument} has; list every item of the catalogue"
+            )
+        return found
+
+    def targets(self, items: Numbered, judged: Targets, item_numbers: NDArray[np.int64]) -> Targets:
+        """Return relevant items by their places in the catalogue.
+
+        Parameters
+        ----------
+        items : Numbered
+            What the numbers mean.
+        judged : Targets
+            Relevant items as places among the judged ones.
+        item_numbers : ndarray of shape (n_judged_items,)
+            The judged ones.
+
+        Returns
+        -------
+        Targets
+            Of the same lists.
+
+        Raises
+        ------
+        RankboundError
+            As :meth:`places`.
+        """
+        places = self.places(items, item_numbers, argument="qrels")[judged.items]
+        order = np.lexsort((places, np.repeat(np.arange(len(judged)), judged.counts)))
+        return Targets(judged.starts, places[order].astype(np.uint32), judged.grades[order], len(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunItems:
+    """Ranked lists of a run, list after list, their items being places in the catalogue.
+
+    Scores, which fall within a list, are there if equal ones tie. ``query_ids`` are for messages.
+    """
+
+    items: NDArray[np.int64]
+    scores: NDArray[np.float64] | None
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    n_items: int
+    query_ids: NDArray[Any]
+    open_tie: str
+
+    @classmethod
+    def of(
+        cls,
+        lists: NDArray[np.intp],
+        items: NDArray[np.int64],
+        best_first: tuple[NDArray[Any], ...],
+        *,
+        scores: NDArray[np.float64] | None,
+        n_items: int,
+        query_ids: NDArray[Any],
+        open_tie: str,
+    ) -> "RunItems":
+        """Put the rows of a run in order.
+
+        Parameters
+        ----------
+        lists, items : ndarray of shape (n_rows,)
+            List of each row, and place of its item in the catalogue.
+        best_first : tuple of ndarray of shape (n_rows,)
+            What rises from the best row of a list to its last, the decisive one last.
+        scores : ndarray of shape (n_rows,) or None
+            Scores, if equal ones tie.
+        n_items, query_ids, open_tie
+            As in the class; one id per list.
+
+        Returns
+        -------
+        RunItems
+            Lists without a row are empty.
+        """
+        order = np.lexsort((*best_first, lists))
+        lengths = np.bincount(lists, minlength=len(query_ids))
+        return cls(
+            items=items[order],
+            scores=None if scores is None else scores[order],
+            starts=np.cumsum(lengths) - lengths,
+            lengths=lengths,
+            n_items=n_items,
+            query_ids=query_ids,
+            open_tie=open_tie,
+        )
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def scan(self, request: Request, *, n_items: int, num_threads: int) -> Found:
+        """Scan the lists over the catalogue."""
+        check_open_tie(self.open_tie)
+        if self.open_tie == "refuse" and self.scores is not None:
+            self._refuse_open(request, self.scores)
+        return _core.catalogue_lists(
+            self.items,
+            self.scores,
+            self.starts.astype(np.uint64),
+            self.lengths.astype(np.uint64),
+            request,
+            n_items=n_items,
+            as_listed=True,
+            keep_first=False,
+            check_scores=False,
+            num_threads=num_threads,
+        )
+
+    def _refuse_open(self, request: Request, scores: NDArray[np.float64]) -> None:
+        """Refuse a tie at the end of a list that reaches into its top k, which items beyond it may share."""
+        ends = self.starts + self.lengths
+        begins = np.ones(len(scores), dtype=np.bool_)
+        begins[1:] = scores[1:] != scores[:-1]
+        begins[self.starts[self.lengths > 0]] = True
+        groups = np.flatnonzero(begins)
+        last = groups[np.searchsorted(groups, ends[request.rows.astype(np.intp)]) - 1] if len(groups) else groups
+        for list_, first in zip(request.rows.tolist(), last.tolist(), strict=False):
+            tied, above = int(ends[list_]) - first, first - int(self.starts[list_])
+            if self.lengths[list_] and tied > 1 and above < request.k and self.lengths[list_] < self.n_items:
+                raise OpenTieError(
+                    f"run has query {self.query_ids[list_].item()!r} end within a tie that reaches into its top "
+                    f"{request.k}: {tied} of its {self.lengths[list_]} items share the last score, and items that are "
+                    "not listed may share it too, so what the list shows is unknown. Pass longer lists, or "
+                    "open_tie='as_listed' to take the tie as complete"
+                )
