@@ -33,7 +33,7 @@ TRUTH = [0, 1, 2, 3, 1, 1]
             "segment popularity needs --segments (one per row of --scores), --train-segments (one per training label)",
         ),
         ({"class_values": [1.0]}, [], "--class-values has shape (1,), but there are 4 classes"),
-        ({"exclude": np.ones((6, 4), bool)}, [], "--exclude (or -inf) masks all 4 columns"),
+        ({"exclude": np.ones((6, 4), bool)}, [], "--exclude (or a mask, or -inf) leaves out all 4 columns"),
         ({"truth": [-1] * 6}, ["--unseen", "drop"], "--unseen drop leaves out such rows"),
         ({"truth": [-1] * 6}, [], "use --no-eval-all-objectives"),
         ({}, ["-k", "0"], "-k must be at least 1, got 0"),

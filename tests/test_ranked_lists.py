@@ -129,9 +129,10 @@ class Hits(RankingMetric):
     """Hits in the top 2, as the lists stand."""
 
     required_k, result_keys = 2, ("hits",)
+    batches = []  # noqa: RUF012 - of the class, because evaluations copy the metric
 
     def reset(self):
-        self.batches = []
+        self.batches.clear()
 
     def update(self, batch):
         self.batches.append(batch)
@@ -148,9 +149,8 @@ def test_repeated_items_count_where_they_stand_first(scores, lengths):
     options = {"metrics": ["recall@2,3", "ndcg@3", Hits()], "debug": True, "open_tie": "as_listed"}
     with pytest.raises(errors.DuplicateItemError, match="list 0 names item 0 at positions 0 and 1"):
         evaluate_ranked_predictions(repeated, TARGETS, **options)
-    own = options["metrics"][2]
     result = evaluate_ranked_predictions(repeated, TARGETS, duplicates="keep_first", **options)
-    read = own.batches[0]
+    read = Hits.batches[0]
     assert read.predictions.lengths.tolist() == [3, 2]
     assert read.predictions.indices[0, :3].tolist() == [0, 2, 4]
     once = RankedLists(
@@ -198,6 +198,8 @@ def test_bounds_hold_every_completion_of_the_catalogue(problem):
     relevant = [grade for grade in grades if grade > 0]
     lists = RankedLists([items], scores=[scores])
     definitions = oracle.list_metrics(k)
+    if len(relevant) > len(items):
+        definitions.pop("r_precision", None)  # It would look beyond the end of the list.
     metrics = [parse(f"{key}[max_grade=3]" if key.startswith("err") else key) for key in definitions]
     bounds = evaluate_ranked_predictions(lists, [grades], metrics=metrics, open_tie="bounds")
     assert bounds.n_scored_rows == bool(relevant)

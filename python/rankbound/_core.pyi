@@ -381,7 +381,7 @@ def catalogue_embeddings(
     request: _CatalogueRequest,
     *,
     item_bias: NDArray[np.float32] | None,
-    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    exclude: Exclusion | None,
     similarity: str,
     num_threads: int,
 ) -> _CatalogueFound: ...

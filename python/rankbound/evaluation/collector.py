@@ -260,7 +260,7 @@ class Collector:
             required_k=self.plan.required_k or width,
             per_user=per_user,
             sample_ids=None if per_user is None else ids,
-            ties=ties,
+            ties=ties | self.catalogue.ties(),
             slices=slices,
             metadata=dict(metadata),
             target_fingerprint=self.fingerprint.digest(),

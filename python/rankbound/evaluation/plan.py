@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankbound._options import as_cut_off
 from rankbound.catalogue.parse import parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError

@@ -211,6 +211,7 @@ class RunItems:
             self.starts.astype(np.uint64),
             self.lengths.astype(np.uint64),
             request,
+            name="run",
             n_items=n_items,
             as_listed=True,
             keep_first=False,

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._exclusion import Exclusion
 from rankbound._labels import as_vector, split_missing
 from rankbound.catalogue.exposure import shares_of
 from rankbound.catalogue.metrics import IntraListDiversity, Novelty
