@@ -260,7 +260,7 @@ class Collector:
             required_k=self.plan.required_k or width,
             per_user=per_user,
             sample_ids=None if per_user is None else ids,
-            ties=ties | self.catalogue.ties(),
+            ties=ties | {key: {**spread} for key, spread in self.catalogue.ties().items()},
             slices=slices,
             metadata=dict(metadata),
             target_fingerprint=self.fingerprint.digest(),
