@@ -10,42 +10,62 @@ pub(super) struct ExpectedReciprocalRank {
 }
 
 impl ExpectedReciprocalRank {
-    /// The probability that an item of this grade does not satisfy.
-    fn goes_on(&self, grade: f64) -> f64 {
-        1.0 - Gain::Exp2.of(grade) / libm::exp2(self.max_grade)
+    /// The probability that an item of this grade satisfies.
+    fn satisfies(&self, grade: f64) -> f64 {
+        Gain::Exp2.of(grade) / libm::exp2(self.max_grade)
     }
 
-    /// For j = 0, 1, ..., `slots`: the mean, over all sets of j items of a group, of the probability
-    /// that none of them satisfies.
+    /// For m = 0, 1, ..., one less than there are items: the mean, over all sets of m items and one
+    /// more, of the probability that none of the m satisfies and the one does.
     ///
-    /// Over the graded items alone it follows from adding them one by one,
-    /// `A_j <- ((i - j) / i) A_j + (j / i) q_i A_(j-1)`; the others go on for certain, so that only
-    /// the number m of graded items among the j drawn counts, which is hypergeometric.
-    fn survival(goes_on: &[f64], tied: u32, slots: u32) -> Vec<f64> {
-        let mut graded = vec![1.0];
-        for (before, q) in goes_on.iter().enumerate() {
-            let i = before as f64 + 1.0;
-            graded.push(0.0);
-            for j in (1..graded.len()).rev() {
-                let share = j as f64 / i;
-                graded[j] = (1.0 - share) * graded[j] + share * q * graded[j - 1];
+    /// It follows from adding the items one by one, together with the mean `A_m` over sets of m items
+    /// of the probability that none satisfies: with the i-th,
+    /// `S_m <- ((i - m - 1) S_m + m q_i S_(m-1) + (1 - q_i) A_m) / i`, and
+    /// `A_m <- ((i - m) A_m + m q_i A_(m-1)) / i`. No term is ever taken off, so that all digits stay.
+    fn stops(satisfies: &[f64]) -> Vec<f64> {
+        let (mut none, mut stops) = (vec![1.0], Vec::new());
+        for (before, theta) in satisfies.iter().enumerate() {
+            let (n, goes_on) = (before as f64 + 1.0, 1.0 - theta);
+            stops.push(0.0);
+            none.push(0.0);
+            for m in (0..=before).rev() {
+                let less = if m == 0 { 0.0 } else { m as f64 * goes_on * stops[m - 1] };
+                stops[m] = ((n - m as f64 - 1.0) * stops[m] + less + theta * none[m]) / n;
+            }
+            for m in (1..none.len()).rev() {
+                none[m] = ((n - m as f64) * none[m] + m as f64 * goes_on * none[m - 1]) / n;
             }
         }
-        // The distribution of m, drawing one item after another without replacement.
-        let relevant = goes_on.len();
+        stops
+    }
+
+    /// The expected reciprocal rank within one group of a user who has reached it.
+    ///
+    /// Items without a grade never satisfy, so that only the number m of graded ones among those
+    /// before a place counts. Its distribution is hypergeometric, and follows from drawing one item
+    /// after another without replacement. That takes as many steps as the group has places in the top
+    /// k, each of as many as it has graded items.
+    fn within(satisfies: &[f64], better: u32, tied: u32, slots: u32) -> f64 {
+        let stops = Self::stops(satisfies);
+        let relevant = satisfies.len();
         let mut drawn = vec![0.0; relevant + 1];
         drawn[0] = 1.0;
-        let mut survival = vec![1.0];
-        for j in 0..slots {
-            let left = f64::from(tied - j);
-            for m in (0..=relevant.min(j as usize + 1)).rev() {
-                let stay = (left - (relevant - m) as f64) / left;
-                let step = m.checked_sub(1).map_or(0.0, |less| drawn[less] * (relevant - less) as f64 / left);
-                drawn[m] = drawn[m] * stay.max(0.0) + step;
+        let mut value = 0.0;
+        for place in 0..slots {
+            let left = f64::from(tied - place);
+            let mut stopped = 0.0;
+            for m in (0..=relevant.min(place as usize)).rev() {
+                let undrawn = (relevant - m) as f64;
+                let graded = drawn[m] * (undrawn / left);
+                drawn[m] *= ((left - undrawn) / left).max(0.0);
+                if m < relevant {
+                    stopped += graded * stops[m];
+                    drawn[m + 1] += graded;
+                }
             }
-            survival.push(drawn.iter().zip(&graded).map(|(share, survival)| share * survival).sum());
+            value += stopped / (f64::from(better) + f64::from(place) + 1.0);
         }
-        survival
+        value
     }
 }
 
@@ -58,16 +78,13 @@ impl ListValue for ExpectedReciprocalRank {
             if slots == 0 {
                 break;
             }
-            let goes_on: Vec<f64> = if grades.is_empty() {
-                vec![self.goes_on(1.0); group.relevant as usize]
+            let satisfies: Vec<f64> = if grades.is_empty() {
+                vec![self.satisfies(1.0); group.relevant as usize]
             } else {
-                grades.iter().map(|&grade| self.goes_on(grade)).collect()
+                grades.iter().map(|&grade| self.satisfies(grade)).collect()
             };
-            let survival = Self::survival(&goes_on, group.tied, slots);
-            for (place, pair) in survival.windows(2).enumerate() {
-                value += reached * (pair[0] - pair[1]) / (f64::from(group.better) + place as f64 + 1.0);
-            }
-            reached *= goes_on.iter().product::<f64>();
+            value += reached * Self::within(&satisfies, group.better, group.tied, slots);
+            reached *= satisfies.iter().map(|theta| 1.0 - theta).product::<f64>();
         }
         value
     }
