@@ -179,9 +179,9 @@ class FirstHit(RankingMetric):
     """Place of the first hit in the top 3, 4 without one, under two names."""
 
     result_keys = ("place", "place squared")
+    returns = None
 
-    def __init__(self, returns=None):
-        self.returns = returns
+    def __init__(self):
         self.places = []
 
     @property
@@ -244,21 +244,36 @@ def test_metrics_of_your_own():
         (lambda values: values + np.array([0, np.inf]), InvalidParameterError, "inf for 'place squared' at row 0"),
     ],
 )  # fmt: skip
-def test_what_a_metric_of_your_own_returns_is_checked(returns, error, message):
-    own = FirstHit()
-    evaluator = RankingEvaluator([own, "recall@5"])
+def test_what_a_metric_of_your_own_returns_is_checked(returns, error, message, monkeypatch):
+    evaluator = RankingEvaluator([FirstHit(), "recall@5"])
     lists = Linear().predict_on_batch(SOURCE, k=5)
     evaluator.update(lists, TARGETS)
-    before, places = facts(evaluator.compute()), list(own.places)
-    own.returns = returns
-    with pytest.raises(error, match=message):
-        evaluator.update(lists, TARGETS)
-    assert own.places == places
-    own.returns = None
+    before = facts(evaluator.compute())
+    with monkeypatch.context() as patch:
+        patch.setattr(FirstHit, "returns", staticmethod(returns))
+        with pytest.raises(error, match=message):
+            evaluator.update(lists, TARGETS)
     assert facts(evaluator.compute()) == before
     evaluator.update(lists, TARGETS)
     assert evaluator.compute().n_rows == 2 * N_ROWS
-    assert evaluator.compute()["place"] == pytest.approx(np.mean(places), rel=1e-15)
+    assert evaluator.compute()["place"] == pytest.approx(np.mean(places_of(lists)), rel=1e-15)
+
+
+def test_evaluations_share_a_metric_of_your_own_without_sharing_its_state():
+    lists = Linear().predict_on_batch(SOURCE, k=5)
+    own = FirstHit()
+    own.places = ["kept"]
+    first = RankingEvaluator(own)
+    first.update(lists, TARGETS)
+    expected = facts(first.compute())
+    second = RankingEvaluator(own)
+    second.update(lists.rows(0, 3), TARGETS[:3])
+    evaluate_ranked_predictions(lists, TARGETS, metrics=own)
+    assert facts(first.compute()) == expected
+    assert own.places == ["kept"]
+    own.lock = threading.Lock()
+    with pytest.raises(InvalidTypeError, match=r"metrics has FirstHit, which cannot be copied .*lock"):
+        RankingEvaluator(own)
 
 
 def test_metrics_of_your_own_where_they_cannot_be():

@@ -4,6 +4,8 @@ from typing import Any, Protocol, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound._exclusion import Exclusion
+
 _Scores: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 _AnyScores: TypeAlias = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
@@ -121,7 +123,7 @@ def scan_scores(
     popularity: Sequence[tuple[_Floats, _Codes]],
     *,
     k: int,
-    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    exclude: Exclusion | None,
     mask_neg_inf: bool,
     exposed: NDArray[np.bool_] | None,
     num_threads: int,
@@ -196,13 +198,24 @@ def top_columns(
     scores: _AnyScores,
     *,
     k: int,
-    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    exclude: Exclusion | None,
     mask_neg_inf: bool,
     num_threads: int,
 ) -> tuple[_Codes, _Codes]: ...
 
 _Vectors: TypeAlias = NDArray[np.float32] | NDArray[np.float16]
-_Targets: TypeAlias = tuple[NDArray[np.int64], _Codes, _Floats | None, int]
+
+class _Targets(Protocol):
+    @property
+    def starts(self) -> NDArray[np.int64]: ...
+    @property
+    def items(self) -> _Codes: ...
+    @property
+    def grades(self) -> _Floats | None: ...
+    @property
+    def n_items(self) -> int: ...
+    @property
+    def keeps_items(self) -> bool: ...
 
 class _ListMetric(Protocol):
     @property
@@ -220,18 +233,24 @@ class _ListMetric(Protocol):
 class Profiles:
     def __len__(self) -> int: ...
     def n_relevant(self) -> _Codes: ...
+    def of_group(self, codes: NDArray[np.int32], code: int) -> Profiles: ...
     def groups(self) -> tuple[NDArray[np.uint64], _Codes, _Codes, _Codes]: ...
 
 @final
 class ListSums:
     def merge(self, other: ListSums) -> ListSums: ...
+    def store(self) -> list[NDArray[np.uint64]]: ...
+    @staticmethod
+    def restore(stored: Sequence[NDArray[np.uint64]]) -> ListSums: ...
+    def __reduce__(self) -> tuple[Any, tuple[list[NDArray[np.uint64]]]]: ...
     def means(self) -> list[tuple[int, float, float, float, float | None, float]]: ...
 
 def profile_scores(
     scores: _AnyScores,
     targets: _Targets,
     *,
-    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    name: str,
+    exclude: Exclusion | None,
     mask_neg_inf: bool,
     drop_masked: bool,
     num_threads: int,
@@ -243,7 +262,7 @@ def profile_embeddings(
     targets: _Targets,
     *,
     item_bias: NDArray[np.float32] | None,
-    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    exclude: Exclusion | None,
     similarity: str,
     drop_masked: bool,
     num_threads: int,
@@ -251,11 +270,12 @@ def profile_embeddings(
 ) -> tuple[Profiles, int]: ...
 def profile_lists(
     items: NDArray[np.int32] | NDArray[np.int64],
-    scores: _Floats | None,
+    scores: _Scores | None,
     starts: NDArray[np.uint64],
     lengths: NDArray[np.uint64],
     targets: _Targets,
     *,
+    name: str,
     open_tie: str,
     cut_off: int,
     keep_first: bool,
@@ -313,12 +333,17 @@ class ExposureSums:
     def store(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
     @staticmethod
     def restore(certain: NDArray[np.uint64], sums: NDArray[np.int64]) -> ExposureSums: ...
+    def __reduce__(self) -> tuple[Any, tuple[NDArray[np.uint64], NDArray[np.int64]]]: ...
 
 @final
 class GroupSums:
     @staticmethod
     def of(values: _Floats, codes: _Codes, n_groups: int) -> GroupSums: ...
     def merge(self, other: GroupSums) -> GroupSums: ...
+    def store(self) -> NDArray[np.uint64]: ...
+    @staticmethod
+    def restore(stored: NDArray[np.uint64]) -> GroupSums: ...
+    def __reduce__(self) -> tuple[Any, tuple[NDArray[np.uint64]]]: ...
     def means(self) -> tuple[_Floats, NDArray[np.uint64]]: ...
     def mean_of(self, marked: NDArray[np.bool_]) -> float: ...
 
@@ -345,17 +370,18 @@ def catalogue_scores(
     request: _CatalogueRequest,
     *,
     name: str,
-    exclude: tuple[NDArray[np.int64], _Codes] | None,
+    exclude: Exclusion | None,
     mask_neg_inf: bool,
     num_threads: int,
 ) -> _CatalogueFound: ...
 def catalogue_lists(
     items: NDArray[np.int32] | NDArray[np.int64],
-    scores: _Floats | None,
+    scores: _Scores | None,
     starts: NDArray[np.uint64],
     lengths: NDArray[np.uint64],
     request: _CatalogueRequest,
     *,
+    name: str,
     n_items: int,
     as_listed: bool,
     keep_first: bool,

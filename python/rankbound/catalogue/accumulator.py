@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound.catalogue.exposure import Exposure, RankValue
-from rankbound.catalogue.source import CoreTargets, Request, Source
+from rankbound.catalogue.source import Request, Source
 from rankbound.catalogue.spec import CatalogueMetric, ClassMetric, ExposureMetric, ListMetric
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from rankbound.evaluation.targets import CoreTargets
 
 Pass = tuple[int, RankValue]
 
@@ -44,6 +47,10 @@ class Accumulator:
         self._measures: dict[tuple[str, int], _core.ListMeasure] = {}
         self.reset()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the measures, which are made again from the metrics."""
+        return self.__dict__ | {"_measures": {}}
+
     def reset(self) -> None:
         """Forget everything that was added."""
         self.total: Addition | None = None
@@ -54,7 +61,7 @@ class Accumulator:
         return [key for metric in self.metrics if isinstance(metric, ListMetric) for key in metric.result_keys]
 
     def find(
-        self, source: Source, rows: NDArray[np.intp], targets: CoreTargets | None, *, num_threads: int
+        self, source: Source, rows: NDArray[np.intp], targets: "CoreTargets | None", *, num_threads: int
     ) -> Addition:
         """Return what some lists add, without adding it.
 
@@ -210,11 +217,11 @@ class Accumulator:
             self._measures[made] = metric.measure(n_items)
         return self._measures[made]
 
-    def _n_items(self, source: Source, targets: CoreTargets | None) -> int:
+    def _n_items(self, source: Source, targets: "CoreTargets | None") -> int:
         needy = next((metric for metric in self.metrics if metric.needs_targets), None)
         if needy is not None and targets is None:
             raise InvalidTypeError(f"{needy.label} needs targets: the relevant items of each list")
-        n_items = source.n_items if targets is None else targets[3]
+        n_items = source.n_items if targets is None else targets.n_items
         if source.n_items is not None and source.n_items != n_items:
             raise ShapeError(f"targets has {n_items} items, but the lists are over {source.n_items}")
         for metric in self.metrics:

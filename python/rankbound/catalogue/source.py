@@ -12,8 +12,8 @@ from rankbound.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from rankbound.evaluation.lists import RankedLists
+    from rankbound.evaluation.targets import CoreTargets
 
-CoreTargets: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64] | None, int]
 Found: TypeAlias = tuple[list[NDArray[np.float64]], _core.ExposureSums, _core.GroupSums, int]
 
 
@@ -23,7 +23,7 @@ class Request(NamedTuple):
     k: int
     rows: NDArray[np.uint64]
     measures: list[_core.ListMeasure]
-    targets: CoreTargets | None
+    targets: "CoreTargets | None"
     weights: tuple[str, float] | None
     class_hits: bool
     drop_masked: bool = False
@@ -76,12 +76,13 @@ class ScoredItems:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedItems:
-    """Ranked lists and how they are read."""
+    """Ranked lists, how they are read, and what the caller calls them."""
 
     lists: "RankedLists"
     open_tie: str = "refuse"
     duplicates: str = "refuse"
     check_scores: bool = True
+    name: str = "recommendations"
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -105,6 +106,7 @@ class ListedItems:
             starts,
             lengths,
             request,
+            name=self.name,
             n_items=n_items,
             as_listed=self.open_tie == "as_listed",
             keep_first=self.duplicates == "keep_first",
@@ -115,7 +117,7 @@ class ListedItems:
 
 def list_arrays(
     lists: "RankedLists",
-) -> tuple[NDArray[Any], NDArray[np.float64] | None, NDArray[np.uint64], NDArray[np.uint64]]:
+) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.uint64], NDArray[np.uint64]]:
     """Return ranked lists as flat arrays.
 
     Parameters
@@ -127,7 +129,7 @@ def list_arrays(
     -------
     items : ndarray of int32 or int64
         List after list, padding included.
-    scores : ndarray of float64 or None
+    scores : ndarray of float32 or float64, or None
         As many.
     starts, lengths : ndarray of uint64
         Where each list starts, and how many items it has.
@@ -136,7 +138,10 @@ def list_arrays(
     items = np.ascontiguousarray(lists.indices)
     if items.dtype not in (np.int32, np.int64):
         items = items.astype(np.int64)
-    scores = None if lists.scores is None else np.ascontiguousarray(lists.scores, dtype=np.float64).reshape(-1)
+    scores = None
+    if lists.scores is not None:
+        narrow = lists.scores.dtype in (np.float32, np.float16)
+        scores = np.ascontiguousarray(lists.scores, dtype=np.float32 if narrow else np.float64).reshape(-1)
     starts = np.arange(n_rows, dtype=np.uint64) * np.uint64(width)
     lengths = np.full(n_rows, width) if lists.lengths is None else lists.lengths
     return items.reshape(-1), scores, starts, lengths.astype(np.uint64)

@@ -104,6 +104,7 @@ class GroupNDCG:
             starts.astype(np.uint64),
             lengths.astype(np.uint64),
             targets.core(graded=True),
+            name="scores",
             open_tie="as_listed",
             cut_off=n_items,
             keep_first=False,

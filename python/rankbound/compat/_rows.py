@@ -30,6 +30,7 @@ def profiles_of(targets: Targets, matrix: NDArray[Any]) -> _core.Profiles:
     profiles, _ = _core.profile_scores(
         matrix,
         targets.core(graded=True),
+        name="y_score",
         exclude=None,
         mask_neg_inf=False,
         drop_masked=False,

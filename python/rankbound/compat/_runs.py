@@ -93,6 +93,7 @@ class JudgedRun:
             self.starts,
             self.n_listed,
             self._relevant(min_grade).core(graded=graded),
+            name="run",
             open_tie="as_listed",
             cut_off=MAX_CUT_OFF,
             keep_first=False,

@@ -350,6 +350,7 @@ def _values(
         np.arange(n_rows, dtype=np.uint64) * np.uint64(n_labels),
         np.full(n_rows, n_labels, dtype=np.uint64),
         targets.core(graded=True),
+        name="y_score",
         open_tie="as_listed",
         cut_off=n_labels,
         keep_first=False,

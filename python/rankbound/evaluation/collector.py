@@ -1,7 +1,6 @@
 """What an evaluation accumulates, batch by batch, and the result it makes of it."""
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +13,13 @@ from rankbound._options import as_choice, as_flag
 from rankbound.catalogue.accumulator import Accumulator, Addition
 from rankbound.catalogue.source import Source
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
+from rankbound.evaluation.customs import compute_customs, update_customs
 from rankbound.evaluation.fingerprint import Fingerprint
 from rankbound.evaluation.plan import Plan
 from rankbound.evaluation.result import EvaluationResult
+from rankbound.evaluation.slices import Group, Members
 from rankbound.evaluation.targets import Targets
+from rankbound.evaluation.totals import Totals
 from rankbound.metrics import RankingBatch
 
 
@@ -26,17 +28,25 @@ class Batch:
     """One batch to be added: profiles of its lists, and what else is known about them.
 
     ``upper`` holds the profiles with every open tie broken for the list, where ``profiles`` hold the least they can be
-    worth. ``ranking`` makes what metrics of the caller's read, ``source`` is what catalogue metrics read; without them
-    there can be none.
+    worth; ``bounds`` makes both against other targets. ``ranking`` makes what metrics of the caller's read, ``source``
+    is what catalogue metrics read; without them there can be none.
     """
 
     profiles: _core.Profiles
     targets: Targets
     sample_ids: NDArray[Any]
     upper: _core.Profiles | None = None
+    bounds: Callable[[Targets], tuple[_core.Profiles, _core.Profiles]] | None = None
     ranking: Callable[[], RankingBatch] | None = None
     source: Source | None = None
     debug_rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def of_group(self, group: Group) -> tuple[_core.Profiles, _core.Profiles | None]:
+        """Return the profiles, and the upper ones, against the relevant items of a group alone."""
+        if self.bounds is not None:
+            # An open tie is broken by what is relevant, for every group in another way.
+            return self.bounds(self.targets.of_group(group))
+        return self.profiles.of_group(group.codes, group.code), None
 
 
 class Collector:
@@ -50,21 +60,38 @@ class Collector:
         Type in which the values per list are kept; None keeps none.
     num_threads : int
         Threads.
+    item_groups : mapping of str to Group, or None, default None
+        Groups of items to report apart; the targets of batches must keep their items then.
+    goes_on : bool, default False
+        Whether batches can follow one that was refused.
     """
 
-    def __init__(self, plan: Plan, *, kept_dtype: str | None, num_threads: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        kept_dtype: str | None,
+        num_threads: int,
+        item_groups: Mapping[str, Group] | None = None,
+        goes_on: bool = False,
+    ) -> None:
+        if item_groups and plan.customs:
+            raise InvalidParameterError(
+                f"metrics has {type(plan.customs[0]).__name__}, a metric of your own, which cannot be evaluated for "
+                f"the group of items {next(iter(item_groups))!r} in slices; evaluate it apart"
+            )
         self.plan = plan
         self.kept_dtype = kept_dtype
         self.num_threads = num_threads
+        self.item_groups = dict(item_groups or {})
+        self.goes_on = goes_on
         self.catalogue = Accumulator(plan.catalogues)
         self.reset()
 
     def reset(self) -> None:
         """Forget everything that was added."""
-        self.n_rows = 0
-        self.n_scored_rows = 0
-        self.sums: _core.ListSums | None = None
-        self.upper: _core.ListSums | None = None
+        self.totals = Totals()
+        self.group_totals = dict.fromkeys(self.item_groups, self.totals)
         self.fingerprint = Fingerprint()
         self.catalogue.reset()
         # Some catalogue metrics belong to no list.
@@ -91,26 +118,24 @@ class Collector:
             For values that cannot be summed, or what a metric of the caller's returns.
         """
         core = self.plan.core
-        columns, sums = _core.evaluate_lists(batch.profiles, core, num_threads=self.num_threads)
-        upper = None
-        if batch.upper is not None:
-            _, upper = _core.evaluate_lists(batch.upper, core, num_threads=self.num_threads)
+        own, columns = Totals.of(batch.profiles, batch.upper, core, num_threads=self.num_threads)
+        totals = self.totals.plus(own)
+        group_totals = {
+            name: self.group_totals[name].plus(Totals.of(*batch.of_group(group), core, num_threads=self.num_threads)[0])
+            for name, group in self.item_groups.items()
+        }
         scored = batch.profiles.n_relevant() > 0
-        merged = sums if self.sums is None else self.sums.merge(sums)
-        merged_upper = upper if self.upper is None or upper is None else self.upper.merge(upper)
         addition = self._catalogue_addition(batch, scored)
         total = None if addition is None else self.catalogue.sum_with(addition)
         fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets))
-        ids, n_scored = batch.sample_ids[scored], int(scored.sum())
+        ids = batch.sample_ids[scored]
         kept = self._kept({metric.key: column for metric, column in zip(core, columns, strict=True)}, scored)
         if addition is not None and self.kept_dtype is not None:
             kept |= {key: column.astype(self.kept_dtype, copy=False) for key, column in addition.values.items()}
         # Last, because what they have read can be taken back but once; from here on nothing is refused.
         kept |= self._kept(self._update_customs(batch, scored), scored)
         self.catalogue.total = total
-        self.sums, self.upper, self.fingerprint = merged, merged_upper, fingerprint
-        self.n_rows += len(scored)
-        self.n_scored_rows += n_scored
+        self.totals, self.group_totals, self.fingerprint = totals, group_totals, fingerprint
         self.debug_rows += batch.debug_rows
         self.ids.append(ids)
         self.scored.append(scored)
@@ -139,26 +164,15 @@ class Collector:
         return self.catalogue.find(batch.source, np.flatnonzero(scored), targets, num_threads=self.num_threads)
 
     def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-        if not self.plan.customs:
+        customs = self.plan.customs
+        if not customs:
             return {}
         if batch.ranking is None:
-            name = type(self.plan.customs[0]).__name__
             raise InvalidTypeError(
-                f"metrics has {name}, a metric of your own, which reads ranked lists: pass them to "
-                "evaluate_ranked_predictions"
+                f"metrics has {type(customs[0]).__name__}, a metric of your own, which reads ranked lists: pass them "
+                "to evaluate_ranked_predictions"
             )
-        ranking = batch.ranking()
-        before = [deepcopy(custom.__dict__) for custom in self.plan.customs]
-        values: dict[str, NDArray[Any]] = {}
-        try:
-            for custom in self.plan.customs:
-                values |= _checked(custom, custom.update(ranking), scored)
-        except BaseException:
-            for custom, state in zip(self.plan.customs, before, strict=True):
-                custom.__dict__.clear()
-                custom.__dict__.update(state)
-            raise
-        return values
+        return update_customs(customs, batch.ranking(), scored, goes_on=self.goes_on)
 
     def merge(self, other: "Collector") -> None:
         """Add what another collector holds, behind what this one does.
@@ -184,19 +198,13 @@ class Collector:
                 "evaluators with different collect_per_user or per_user_dtype cannot be merged: values would be lost"
             )
         self.catalogue.check_same(other.catalogue)
-        if other.sums is None:
+        if other.totals.sums is None:
             return
-        fingerprint = self.fingerprint.join(other.fingerprint)
-        sums = other.sums if self.sums is None else self.sums.merge(other.sums)
-        upper = other.upper if self.sums is None else None
-        if self.upper is not None and other.upper is not None:
-            upper = self.upper.merge(other.upper)
+        totals, fingerprint = self.totals.plus(other.totals), self.fingerprint.join(other.fingerprint)
         # It refuses before it changes anything; from here on nothing is refused.
         self.catalogue.merge(other.catalogue)
-        self.sums, self.upper, self.fingerprint = sums, upper, fingerprint
-        self.debug_rows += [row | {"user_row": row["user_row"] + self.n_rows} for row in other.debug_rows]
-        self.n_rows += other.n_rows
-        self.n_scored_rows += other.n_scored_rows
+        n_before, self.totals, self.fingerprint = self.totals.n_rows, totals, fingerprint
+        self.debug_rows += [row | {"user_row": row["user_row"] + n_before} for row in other.debug_rows]
         self.ids += other.ids
         self.scored += other.scored
         for key, chunks in other.values.items():
@@ -209,8 +217,7 @@ class Collector:
         per_user_dtype: str | None,
         protocol: Mapping[str, Any],
         metadata: Mapping[str, Any],
-        row_slices: Mapping[str, NDArray[np.bool_]],
-        item_slices: Mapping[str, "Collector"],
+        row_groups: Mapping[str, Group],
         debug: bool = False,
     ) -> EvaluationResult:
         """Return what was found so far.
@@ -223,10 +230,8 @@ class Collector:
             Type of the values in the result; None leaves them out.
         protocol, metadata : mapping
             Attached to the result.
-        row_slices : mapping of str to ndarray of shape (n_rows,), dtype bool
+        row_groups : mapping of str to Group
             Lists to report apart.
-        item_slices : mapping of str to Collector
-            What was accumulated against the relevant items of a group alone.
         debug : bool, default False
             Whether details of the first lists were asked for.
 
@@ -240,16 +245,16 @@ class Collector:
         per_user = None
         if per_user_dtype is not None:
             per_user = {key: column.astype(per_user_dtype, copy=False) for key, column in values.items()}
-        slices = {name: self._row_slice(mask, values) for name, mask in row_slices.items()}
+        slices = self._row_slices(row_groups, values)
         slices |= {
-            name: {"n_rows": of.n_rows, "n_scored_rows": of.n_scored_rows, **of.aggregates()[0]}
-            for name, of in item_slices.items()
+            name: {"n_rows": of.n_rows, "n_scored_rows": of.n_scored_rows, **of.aggregates(self.plan.core)[0]}
+            for name, of in self.group_totals.items()
         }
-        metrics, ties = self.aggregates()
+        metrics, ties = self.totals.aggregates(self.plan.core)
         return EvaluationResult(
-            metrics=metrics,
-            n_rows=self.n_rows,
-            n_scored_rows=self.n_scored_rows,
+            metrics=metrics | compute_customs(self.plan.customs) | self.catalogue.compute(),
+            n_rows=self.totals.n_rows,
+            n_scored_rows=self.totals.n_scored_rows,
             n_units=_n_distinct(ids),
             required_k=self.plan.required_k or width,
             per_user=per_user,
@@ -262,62 +267,30 @@ class Collector:
             debug_rows=tuple(self.debug_rows) if debug else None,
         )
 
-    def aggregates(self) -> tuple[dict[str, float], dict[str, dict[str, float | None]]]:
-        """Return the aggregate of every metric, and what ties leave open about it.
-
-        Returns
-        -------
-        metrics, ties : dict
-            By result key.
-        """
-        metrics: dict[str, float] = {}
-        ties: dict[str, dict[str, float | None]] = {}
-        core = self.plan.core
-        nothing = (0, np.nan, np.nan, np.nan, None, np.nan)
-        means = [nothing] * len(core) if self.sums is None else self.sums.means()
-        upper = means if self.upper is None else self.upper.means()
-        for metric, (count, mean, best, worst, sd, share), (_, _, upper_best, *_) in zip(
-            core, means, upper, strict=True
-        ):
-            if metric.count_key:
-                metrics[metric.count_key] = count
-            metrics[metric.key] = mean
-            ties[metric.key] = {
-                "share_tied_at_cut": share,
-                "mean_best": best if self.upper is None else upper_best,
-                "mean_worst": worst,
-                "sd": sd if self.upper is None else None,
-            }
-        for custom in self.plan.customs:
-            computed = custom.compute()
-            if not isinstance(computed, Mapping):
-                raise InvalidTypeError(
-                    f"{type(custom).__name__}.compute returned {computed!r}; it must return a mapping"
-                )
-            missing = [key for key in custom.result_keys if key not in computed]
-            if missing:
-                raise InvalidParameterError(
-                    f"{type(custom).__name__}.compute returned no {missing[0]!r}; it must return every result key"
-                )
-            for key in custom.result_keys:
-                if not isinstance(computed[key], (int, float, np.number)):
-                    raise InvalidTypeError(
-                        f"{type(custom).__name__}.compute returned {computed[key]!r} for {key!r}; it must return "
-                        "numbers"
-                    )
-                metrics[key] = float(computed[key])
-        return metrics | self.catalogue.compute(), ties
-
-    def _row_slice(self, mask: NDArray[np.bool_], values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+    def _row_slices(
+        self, groups: Mapping[str, Group], values: Mapping[str, NDArray[Any]]
+    ) -> dict[str, dict[str, float]]:
         scored = np.concatenate(self.scored) if self.scored else np.empty(0, dtype=np.bool_)
-        within = mask[scored]
-        found: dict[str, float] = {"n_rows": int(mask.sum()), "n_scored_rows": int(within.sum())}
+        # Groups of the same labels share their codes.
+        codes = {id(group.codes): group.codes for group in groups.values()}
+        of_rows = {key: Members(of) for key, of in codes.items()}
+        of_scored = {key: Members(of[scored]) for key, of in codes.items()}
+        return {
+            name: {
+                "n_rows": len(of_rows[id(group.codes)].of(group.code)),
+                **self._row_slice(of_scored[id(group.codes)].of(group.code), values),
+            }
+            for name, group in groups.items()
+        }
+
+    def _row_slice(self, members: NDArray[np.intp], values: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+        found: dict[str, float] = {"n_scored_rows": len(members)}
         count_keys = {metric.key: metric.count_key for metric in self.plan.core}
         for key, column in values.items():
             count_key = count_keys.get(key)
             if count_key:
-                found[count_key] = found["n_scored_rows"]
-            kept = column[within]
+                found[count_key] = len(members)
+            kept = column[members]
             if key in self.catalogue.list_keys:
                 kept = kept[~np.isnan(kept)]  # Of lists too short to have a value.
             found[key] = (_core.exact_log_mean if count_key else _core.exact_mean)(kept)
@@ -387,27 +360,3 @@ def as_sample_ids(sample_ids: Any, n_rows: int, *, first: int = 0) -> NDArray[An
     if missing.any():
         raise InvalidTypeError(f"sample_ids has no id at position {int(missing.argmax())}; give every row one")
     return ids
-
-
-def _checked(custom: Any, values: Any, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """Return the columns of what a metric of the caller's returned, if it is what it must be."""
-    name, keys = type(custom).__name__, tuple(custom.result_keys)
-    array = np.asarray(values)
-    expected = (len(scored), len(keys))
-    if array.shape != expected:
-        raise ShapeError(
-            f"{name}.update returned shape {array.shape}; it must return {expected}: one row per list, one column per "
-            "key"
-        )
-    if array.dtype.kind != "f":
-        raise InvalidTypeError(f"{name}.update returned dtype {array.dtype}; it must return floating-point numbers")
-    # The accumulator holds values below 2^40.
-    wrong = ~(np.abs(array) < 2.0**40) & scored[:, None]
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise InvalidParameterError(
-            f"{name}.update returned {array[row, column]} for {keys[column]!r} at row {row}, which has relevant items; "
-            "values must be finite and below 2^40 there"
-        )
-    # Copies, because the metric may use its array again.
-    return {key: array[:, at].copy() for at, key in enumerate(keys)}

@@ -70,6 +70,7 @@ class RankingEvaluator:
             options,
             collect_per_user=collect_per_user,
             per_user_dtype=per_user_dtype,
+            goes_on=True,
         )
 
     @property
@@ -100,7 +101,7 @@ class RankingEvaluator:
         """
         lists, relevant = as_ranked_lists(predictions), as_targets(targets)
         collector, given = self._collector, sample_ids is not None
-        ids = as_sample_ids(sample_ids, len(relevant), first=collector.whole.n_rows)
+        ids = as_sample_ids(sample_ids, len(relevant), first=collector.whole.totals.n_rows)
         _check_ids(collector, [ids], given=given)
         collector.add(lists, relevant, ids)
         collector.ids_given = given

@@ -37,7 +37,7 @@ def finish(
     Parameters
     ----------
     profile : callable
-        Makes the tie profiles of the lists against targets; called once more per group of items.
+        Makes the tie profiles of the lists against targets.
     targets : Targets
         Relevant items of each list.
     plan : Plan
@@ -51,7 +51,8 @@ def finish(
     protocol : callable
         Returns what the input adds to the protocol; called after ``profile``.
     upper : callable or None, default None
-        Makes profiles with every open tie broken for the list, where ``profile`` breaks them against it.
+        Makes profiles with every open tie broken for the list, where ``profile`` breaks them against it. Both are then
+        called once more per group of items.
 
     Returns
     -------
@@ -70,24 +71,18 @@ def finish(
     # Groups of rows are read from the values.
     dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(groups.rows))
 
-    def collect(of: Targets, metrics: Plan, *, kept_dtype: str | None) -> Collector:
-        collector = Collector(metrics, kept_dtype=kept_dtype, num_threads=num_threads)
-        above = None if upper is None else upper(of)
-        collector.add(Batch(profile(of), of, ids, upper=above, source=source))
-        return collector
-
-    collector = collect(targets, plan, kept_dtype=kept_dtype)
-    found = protocol()
-    item_slices = {
-        name: collect(targets.of_items(mask), plan.of_lists, kept_dtype=None) for name, mask in groups.items.items()
-    }
+    targets = targets.keeping_items() if groups.items else targets
+    collector = Collector(plan, kept_dtype=kept_dtype, num_threads=num_threads, item_groups=groups.items)
+    batch = Batch(profile(targets), targets, ids, source=source)
+    if upper is not None:
+        batch.upper, batch.bounds = upper(targets), lambda of: (profile(of), upper(of))
+    collector.add(batch)
     return collector.result(
         width=width,
         per_user_dtype=dtype,
-        protocol=protocol_of(collector, found),
+        protocol=protocol_of(collector, protocol()),
         metadata=as_metadata(metadata),
-        row_slices=groups.rows,
-        item_slices=item_slices,
+        row_groups=groups.rows,
     )
 
 
@@ -115,10 +110,11 @@ def protocol_of(collector: Collector, of_input: Mapping[str, Any]) -> dict[str, 
     dict
         The protocol block.
     """
+    totals = collector.totals
     population = {
-        "n_rows": collector.n_rows,
-        "n_scored_rows": collector.n_scored_rows,
-        "n_no_truth": collector.n_rows - collector.n_scored_rows,
+        "n_rows": totals.n_rows,
+        "n_scored_rows": totals.n_scored_rows,
+        "n_no_truth": totals.n_rows - totals.n_scored_rows,
     }
     catalogue = {"catalogue": collector.catalogue.protocol()} if collector.plan.catalogues else {}
     return {

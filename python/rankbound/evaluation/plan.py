@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rankbound._options import as_cut_off
 from rankbound.catalogue.metrics import parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
+from rankbound.evaluation.customs import own_copy
 from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
 from rankbound.metrics.spec import CoreMetric
 
@@ -103,7 +103,7 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
     Returns
     -------
     Plan
-        The metrics, with distinct keys.
+        The metrics, with distinct keys; of metrics of the caller's, copies.
 
     Raises
     ------
@@ -124,14 +124,11 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
         if not isinstance(metric, _KINDS):
             hint = f"; write {metric.__name__}(10)" if isinstance(metric, type) else ""
             raise InvalidTypeError(f"metrics has {metric!r}, which is no metric{hint}")
-    for metric in parsed:
-        if isinstance(metric, RankingMetric):
-            _check_custom(metric)
     if not parsed:
         raise InvalidParameterError("metrics is empty; name at least one")
     plan = Plan(
         tuple(metric for metric in parsed if isinstance(metric, MetricSpec)),
-        tuple(metric for metric in parsed if isinstance(metric, RankingMetric)),
+        tuple(own_copy(metric) for metric in parsed if isinstance(metric, RankingMetric)),
         tuple(metric for metric in parsed if isinstance(metric, CatalogueMetric)),
     )
     _check_keys(plan)
@@ -145,13 +142,6 @@ def _parsed(label: str) -> MetricSpec | CatalogueMetric:
 
 def _label(metric: MetricSpec | RankingMetric | CatalogueMetric) -> str:
     return type(metric).__name__ if isinstance(metric, RankingMetric) else metric.label
-
-
-def _check_custom(metric: RankingMetric) -> None:
-    name, keys = type(metric).__name__, metric.result_keys
-    as_cut_off(metric.required_k, name=f"{name}.required_k")
-    if not isinstance(keys, (tuple, list)) or not keys or not all(isinstance(key, str) for key in keys):
-        raise InvalidTypeError(f"{name}.result_keys is {keys!r}; it must be a tuple of at least one string")
 
 
 def _check_keys(plan: Plan) -> None:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._options import as_choice, as_count, as_flag, resolve_num_threads
 from rankbound.catalogue.source import ListedItems, list_arrays
-from rankbound.errors import InvalidParameterError, ShapeError
+from rankbound.errors import ShapeError
 from rankbound.evaluation.collector import Batch, Collector, as_sample_ids, as_value_dtypes
 from rankbound.evaluation.debug import debug_rows_of
 from rankbound.evaluation.finish import as_metadata, protocol_of
 from rankbound.evaluation.lists import RankedLists, as_ranked_lists
 from rankbound.evaluation.plan import Plan, as_plan
 from rankbound.evaluation.result import EvaluationResult
-from rankbound.evaluation.slices import as_slices
+from rankbound.evaluation.slices import Slices, as_slices
 from rankbound.evaluation.targets import Targets, as_targets, check_not_empty
 from rankbound.metrics import RankingBatch
 
@@ -68,10 +68,10 @@ class ListCollector:
         Whether values per list are in the result.
     per_user_dtype : {"float64", "float32"}
         In which type.
-    row_masks : mapping of str to ndarray of shape (n_rows,), dtype bool
-        Groups of rows to report apart.
-    item_masks : mapping of str to ndarray of shape (n_items,), dtype bool
-        Groups of items to report apart.
+    slices : Slices or None, default None
+        Groups to report apart.
+    goes_on : bool, default False
+        Whether batches can follow one that was refused.
     """
 
     def __init__(
@@ -81,24 +81,23 @@ class ListCollector:
         *,
         collect_per_user: bool,
         per_user_dtype: str,
-        row_masks: Mapping[str, NDArray[np.bool_]] | None = None,
-        item_masks: Mapping[str, NDArray[np.bool_]] | None = None,
+        slices: Slices | None = None,
+        goes_on: bool = False,
     ) -> None:
-        if item_masks and plan.customs:
-            raise InvalidParameterError(
-                f"metrics has {type(plan.customs[0]).__name__}, a metric of your own, which cannot be evaluated for "
-                f"the group of items {next(iter(item_masks))!r} in slices; evaluate it apart"
-            )
         self.plan = plan
         self.options = options
+        self.slices = slices or Slices()
         # Groups of rows are read from the values.
-        self.per_user_dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(row_masks))
-        self.whole = Collector(plan, kept_dtype=kept_dtype, num_threads=options.num_threads)
-        self.row_masks = dict(row_masks or {})
-        self.item_masks = dict(item_masks or {})
-        self.of_items = {
-            name: Collector(plan.of_lists, kept_dtype=None, num_threads=options.num_threads) for name in self.item_masks
-        }
+        self.per_user_dtype, kept_dtype = as_value_dtypes(
+            collect_per_user, per_user_dtype, exact=bool(self.slices.rows)
+        )
+        self.whole = Collector(
+            plan,
+            kept_dtype=kept_dtype,
+            num_threads=options.num_threads,
+            item_groups=self.slices.items,
+            goes_on=goes_on,
+        )
         self._forget()
 
     def _forget(self) -> None:
@@ -111,8 +110,7 @@ class ListCollector:
 
     def reset(self) -> None:
         """Forget everything that was added."""
-        for collector in (self.whole, *self.of_items.values()):
-            collector.reset()
+        self.whole.reset()
         self._forget()
 
     def add(self, lists: RankedLists, targets: Targets, sample_ids: NDArray[Any]) -> None:
@@ -133,23 +131,21 @@ class ListCollector:
             For what is wrong with the lists, naming row, place and item.
         """
         self._check(lists, targets)
-        shown = self.options.debug_users - self.whole.n_rows if self.options.debug else 0
-        batch, n_open = self._profile(lists, targets, sample_ids)
+        n_before = self.whole.totals.n_rows
+        shown = self.options.debug_users - n_before if self.options.debug else 0
+        batch, n_open = self._profile(lists, targets.keeping_items() if self.slices.items else targets, sample_ids)
         if shown > 0 or self.plan.customs:
             read = lists.without_repeats() if self.options.duplicates == "keep_first" else lists
             batch.ranking = _ranking(read, targets)
             if shown > 0:
                 first = targets.rows(0, min(shown, len(targets)))
-                batch.debug_rows = debug_rows_of(read.rows(0, shown), first, self.whole.n_rows, self.plan.required_k)
+                batch.debug_rows = debug_rows_of(read.rows(0, shown), first, n_before, self.plan.required_k)
         if self.plan.catalogues:
             options = self.options
-            batch.source = ListedItems(lists, options.open_tie, options.duplicates, options.validate_predictions)
-        others = {}
-        for name, mask in self.item_masks.items():
-            others[name], _ = self._profile(lists, targets.of_items(mask), sample_ids)
+            batch.source = ListedItems(
+                lists, options.open_tie, options.duplicates, options.validate_predictions, name="predictions"
+            )
         self.whole.add(batch)
-        for name, other in others.items():
-            self.of_items[name].add(other)
         self.width = max(self.width, lists.width)
         self.n_items = targets.n_items
         self.n_open_ties += n_open
@@ -173,13 +169,14 @@ class ListCollector:
         items, scores, starts, lengths = list_arrays(lists)
         options = self.options
 
-        def profiles(open_tie: str) -> tuple[_core.Profiles, int]:
+        def profiles(of: Targets, open_tie: str) -> tuple[_core.Profiles, int]:
             return _core.profile_lists(
                 items,
                 scores,
                 starts,
                 lengths,
-                targets.core(graded=self.plan.graded),
+                of.core(graded=self.plan.graded),
+                name="predictions",
                 open_tie=open_tie,
                 cut_off=self.plan.required_k or targets.n_items,
                 keep_first=options.duplicates == "keep_first",
@@ -187,16 +184,24 @@ class ListCollector:
                 num_threads=options.num_threads,
             )
 
-        found, n_open = profiles("worst" if options.open_tie == "bounds" else options.open_tie)
-        upper = profiles("best")[0] if options.open_tie == "bounds" else None
-        return Batch(found, targets, sample_ids, upper=upper), n_open
+        if options.open_tie != "bounds":
+            found, n_open = profiles(targets, options.open_tie)
+            return Batch(found, targets, sample_ids), n_open
+        found, n_open = profiles(targets, "worst")
+        return Batch(
+            found,
+            targets,
+            sample_ids,
+            upper=profiles(targets, "best")[0],
+            bounds=lambda of: (profiles(of, "worst")[0], profiles(of, "best")[0]),
+        ), n_open
 
     def merge(self, other: "ListCollector") -> None:
         """Add what another collector of the same metrics and options holds, behind what this one does.
 
         Rows that were numbered for want of ids are numbered anew.
         """
-        n_before, n_batches = self.whole.n_rows, len(self.whole.ids)
+        n_before, n_batches = self.whole.totals.n_rows, len(self.whole.ids)
         self.whole.merge(other.whole)
         self.whole.debug_rows = [row for row in self.whole.debug_rows if row["user_row"] < self.options.debug_users]
         if other.ids_given is False:
@@ -231,8 +236,7 @@ class ListCollector:
             per_user_dtype=self.per_user_dtype,
             protocol=protocol_of(self.whole, of_input),
             metadata=metadata,
-            row_slices=self.row_masks,
-            item_slices=self.of_items,
+            row_groups=self.slices.rows,
             debug=self.options.debug,
         )
 
@@ -333,8 +337,7 @@ def evaluate_ranked_predictions(
         ),
         collect_per_user=collect_per_user,
         per_user_dtype=per_user_dtype,
-        row_masks=groups.rows,
-        item_masks=groups.items,
+        slices=groups,
     )
     collector.add(lists, relevant, as_sample_ids(sample_ids, len(relevant)))
     return collector.result(metadata=as_metadata(metadata))

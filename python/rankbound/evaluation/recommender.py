@@ -144,8 +144,7 @@ def evaluate_recommender(
         ),
         collect_per_user=collect_per_user,
         per_user_dtype=per_user_dtype,
-        row_masks=groups.rows,
-        item_masks=groups.items,
+        slices=groups,
     )
     log = _Log(logger)
     starts = range(0, n_rows, size)

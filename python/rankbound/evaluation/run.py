@@ -200,7 +200,8 @@ def evaluate_run(
     def profile(of: Targets, tie: str) -> tuple[_core.Profiles, tuple[int, int, int, int]]:
         return profiler.profile(of, graded=graded, open_tie=tie, cut_off=cut_off or MAX_CUT_OFF)
 
-    targets, lower = profiler.judged, "worst" if open_tie == "bounds" else open_tie
+    targets = profiler.judged if slices is None else profiler.judged.keeping_items()
+    lower = "worst" if open_tie == "bounds" else open_tie
     profiles, (n_missing, n_ignored, n_open, longest) = profile(targets, lower)
     if n_missing == len(targets):
         warnings.warn(

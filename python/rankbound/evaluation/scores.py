@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._exclusion import Exclusion, as_exclusion
+from rankbound._exclusion import as_exclusion, marked_too
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._progress import told
 from rankbound._validation import as_numpy, as_score_matrix
@@ -105,7 +105,9 @@ def evaluate_scores(
     threads = resolve_num_threads(num_threads)
     unavailable = _as_mask(mask, matrix.shape)
     _warn_of_mask(unavailable, relevant)
-    excluded = _candidates(exclude, unavailable, matrix.shape)
+    excluded = as_exclusion(exclude, matrix.shape, np.arange(len(matrix)), scores="scores")
+    if unavailable is not None:
+        excluded = marked_too(excluded, unavailable, matrix.shape)
     neg_inf = as_flag(mask_neg_inf, name="mask_neg_inf")
     drop = as_choice(unseen, ("miss", "drop"), name="unseen") == "drop"
     masked: list[int] = []
@@ -115,6 +117,7 @@ def evaluate_scores(
             profiles, n_masked = _core.profile_scores(
                 matrix,
                 of.core(graded=plan.graded),
+                name="scores",
                 exclude=excluded,
                 mask_neg_inf=neg_inf,
                 drop_masked=drop,
@@ -158,23 +161,6 @@ def _as_mask(mask: Any, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
     if masked.shape not in (shape, shape[1:]):
         raise ShapeError(f"mask has shape {masked.shape}; it must be {shape}, or {shape[1:]} for all rows alike")
     return masked
-
-
-def _candidates(exclude: Any, mask: NDArray[np.bool_] | None, shape: tuple[int, int]) -> Exclusion | None:
-    """Return what neither ``exclude`` nor ``mask`` lets be a candidate."""
-    rows = np.arange(shape[0])
-    excluded = as_exclusion(exclude, shape, rows, scores="scores")
-    if mask is None:
-        return excluded
-    if excluded is None and mask.ndim == 1:
-        columns = np.flatnonzero(mask).astype(np.uint32)
-        return (np.arange(shape[0] + 1) * len(columns), np.tile(columns, shape[0])) if len(columns) else None
-    both = np.broadcast_to(mask, shape)
-    if excluded is not None:
-        starts, columns = excluded
-        both = both.copy()
-        both[np.repeat(rows, np.diff(starts)), columns] = True
-    return as_exclusion(both, shape, rows, scores="scores")
 
 
 def _warn_of_mask(mask: NDArray[np.bool_] | None, targets: Targets) -> None:

@@ -1,8 +1,8 @@
 """The relevant items of each list, checked once, with a digest that does not depend on batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,35 @@ from rankbound.errors import (
     RankboundError,
     ShapeError,
 )
+from rankbound.evaluation.slices import Group
 from rankbound.metrics import ERR, RBP, MetricSpec
 
 # Gains must stay below this power of two, so that they can be summed exactly.
 _GAIN_BITS = 40
 
 
+class CoreTargets(NamedTuple):
+    """Targets as the core reads them."""
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.uint32]
+    grades: NDArray[np.float64] | None
+    n_items: int
+    keeps_items: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Relevant items per list, as in a CSR matrix: rising and distinct within a list, grades above 0."""
+    """Relevant items per list, as in a CSR matrix: rising and distinct within a list, grades above 0.
+
+    Tie profiles against them can be told apart by items if ``keeps_items``.
+    """
 
     starts: NDArray[np.int64]
     items: NDArray[np.uint32]
     grades: NDArray[np.float64]
     n_items: int
+    keeps_items: bool = field(default=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -39,19 +54,25 @@ class Targets:
         """Relevant items of each list."""
         return np.diff(self.starts)
 
-    def core(self, *, graded: bool) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64] | None, int]:
+    def core(self, *, graded: bool) -> CoreTargets:
         """Return what the core takes."""
-        return self.starts, self.items, self.grades if graded else None, self.n_items
+        return CoreTargets(self.starts, self.items, self.grades if graded else None, self.n_items, self.keeps_items)
+
+    def keeping_items(self) -> Self:
+        """Return the same targets, whose profiles can be told apart by items."""
+        return self if self.keeps_items else replace(self, keeps_items=True)
 
     def rows(self, first: int, last: int) -> "Targets":
         """Return the lists from ``first`` up to ``last``, exclusive."""
         starts = self.starts[first : last + 1]
         within = slice(starts[0], starts[-1])
-        return Targets(starts - starts[0], self.items[within], self.grades[within], self.n_items)
+        return Targets(
+            starts - starts[0], self.items[within], self.grades[within], self.n_items, keeps_items=self.keeps_items
+        )
 
-    def of_items(self, kept: NDArray[np.bool_]) -> "Targets":
-        """Return the targets that are among the kept items."""
-        keep = kept[self.items]
+    def of_group(self, group: Group) -> "Targets":
+        """Return the targets that are among the items of a group."""
+        keep = group.has(self.items)
         before = np.concatenate([[0], np.cumsum(keep)])
         return Targets(before[self.starts], self.items[keep], self.grades[keep], self.n_items)
 
@@ -137,8 +158,12 @@ def as_targets(targets: Any, *, name: str = "targets") -> Targets:
             )
         if dense.ndim != 2:
             raise ShapeError(f"{name} has shape {dense.shape}; it must have two dimensions: lists and items")
-        # scipy knows no half precision, which single precision holds exactly.
-        matrix = sparse.csr_array(dense.astype(np.float32) if dense.dtype.char == "e" else dense)
+        if dense.dtype.char == "e":
+            # scipy knows no half precision, which single precision holds exactly.
+            places = dense.nonzero()
+            matrix = sparse.coo_array((dense[places].astype(np.float32), places), shape=dense.shape)
+        else:
+            matrix = sparse.csr_array(dense)
     return _from_sparse(matrix, name)
 
 

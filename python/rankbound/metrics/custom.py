@@ -36,8 +36,9 @@ class RankingMetric(ABC):
 
     A metric of your own sees lists in the order in which they are given, so it is exact only where that order is:
     ties between equal scores are not averaged. For groups of rows the mean of its values is reported; for groups of
-    items it cannot be evaluated. Its attributes are copied before each batch, so that a refused batch leaves no trace:
-    keep them small and copyable.
+    items it cannot be evaluated. Every evaluation works on a copy of its own, made when it begins, so that none resets
+    another's; the metric itself is left as it is. A :class:`rankbound.RankingEvaluator` also copies its attributes
+    before each batch, so that a refused one leaves no trace: keep them small and copyable.
 
     Examples
     --------

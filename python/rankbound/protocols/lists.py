@@ -15,12 +15,10 @@ from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.evaluation import EvaluationResult
 from rankbound.evaluation.collector import Batch, Collector, as_value_dtypes
 from rankbound.evaluation.finish import as_metadata, protocol_of
-from rankbound.evaluation.plan import Plan, as_plan
+from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.slices import as_slices
 from rankbound.evaluation.targets import Targets, as_targets
 from rankbound.report import RankingReport, build_ranking_report
-
-Profiler = Callable[[Targets], _core.Profiles]
 
 # What the lists say themselves in a report.
 _OWN = frozenset(
@@ -138,27 +136,21 @@ class GradedTable(ABC):
         """
         plan = as_plan(metrics, width=self._width())
         size, threads = as_cut_off(batch_size, name="batch_size"), resolve_num_threads(num_threads)
-        groups = as_slices(slices, n_rows=len(self), n_items=len(self.classes))
+        groups = as_slices(slices, n_rows=len(self), n_items=len(self.classes), n_other_items=len(self.unseen_items))
         targets = as_targets(self.targets)
+        targets = targets.keeping_items() if groups.items else targets
         targets.check_grades(plan.specs)
         # Groups of rows are read from the values.
         returned_dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(groups.rows))
-        whole = Collector(plan, kept_dtype=kept_dtype, num_threads=threads)
-        padding = np.zeros(len(self.unseen_items), dtype=np.bool_)
-        of_items = {
-            name: (Collector(plan, kept_dtype=None, num_threads=threads), np.concatenate([mask, padding]))
-            for name, mask in groups.items.items()
-        }
+        whole = Collector(plan, kept_dtype=kept_dtype, num_threads=threads, item_groups=groups.items)
         dtype: np.dtype[Any] | None = None
         with told(progress, total=len(self), unit="row") as tell:
             for first in range(0, len(self), size):
                 last = min(first + size, len(self))
-                profile, found = self._profiler(first, last, plan, threads)
+                batch = targets.rows(first, last)
+                profiles, found = self._profiles(first, last, batch, graded=plan.graded, num_threads=threads)
                 dtype = _same_dtype(dtype, found)
-                batch, ids = targets.rows(first, last), self.entities[first:last]
-                whole.add(Batch(profile(batch), batch, ids))
-                for of_group, mask in of_items.values():
-                    of_group.add(Batch(profile(batch.of_items(mask)), batch.of_items(mask), ids))
+                whole.add(Batch(profiles, batch, self.entities[first:last]))
                 if tell is not None:
                     tell(last, len(self))
         of_input = {**self.protocol, "ties": {"dtype": str(dtype)}}
@@ -167,8 +159,7 @@ class GradedTable(ABC):
             per_user_dtype=returned_dtype,
             protocol={**protocol_of(whole, of_input), "split": dict(self.protocol["split"])},
             metadata=as_metadata(metadata),
-            row_slices=groups.rows,
-            item_slices={name: of_group for name, (of_group, _) in of_items.items()},
+            row_groups=groups.rows,
         )
 
     def report(self, *, batch_size: int = 1024, **options: Any) -> RankingReport:
@@ -240,8 +231,10 @@ class GradedTable(ABC):
         """Return the number of candidates of the longest list."""
 
     @abstractmethod
-    def _profiler(self, first: int, last: int, plan: Plan, threads: int) -> tuple[Profiler, np.dtype[Any]]:
-        """Score some graded lists; return what makes their tie profiles, and the type of the scores."""
+    def _profiles(
+        self, first: int, last: int, targets: Targets, *, graded: bool, num_threads: int
+    ) -> tuple[_core.Profiles, np.dtype[Any]]:
+        """Score some graded lists; return their tie profiles, and the type of the scores."""
 
     @abstractmethod
     def _matrix(self, first: int, last: int) -> NDArray[Any]:

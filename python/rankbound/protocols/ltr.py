@@ -12,9 +12,8 @@ from rankbound._labels import show
 from rankbound._options import as_cut_off
 from rankbound._validation import as_numpy, check_exact_integers
 from rankbound.errors import InvalidParameterError, InvalidTypeError, NonFiniteScoreError, ShapeError
-from rankbound.evaluation.plan import Plan
 from rankbound.evaluation.targets import Targets
-from rankbound.protocols.lists import GradedTable, Profiler, as_score, needed
+from rankbound.protocols.lists import GradedTable, as_score, needed
 from rankbound.protocols.recommendation import target_matrix
 from rankbound.protocols.split import Split, split_rows
 from rankbound.protocols.table import Codes, InteractionTable, read_interactions
@@ -92,29 +91,28 @@ class LtrLists(GradedTable):
             rows, items, scores = rows[kept], items[kept], scores[kept]
         return rows, items, scores
 
-    def _profiler(self, first: int, last: int, plan: Plan, threads: int) -> tuple[Profiler, np.dtype[Any]]:
+    def _profiles(
+        self, first: int, last: int, targets: Targets, *, graded: bool, num_threads: int
+    ) -> tuple[_core.Profiles, np.dtype[Any]]:
         rows, items, given = self._candidates(first, last)
         scores = given.astype(np.float64)
         order = np.lexsort((items, -scores, rows))
         lengths = np.bincount(rows, minlength=last - first)
-
-        def profile(targets: Targets) -> _core.Profiles:
-            profiles, _ = _core.profile_lists(
-                items[order],
-                scores[order],
-                (np.cumsum(lengths) - lengths).astype(np.uint64),
-                lengths.astype(np.uint64),
-                targets.core(graded=plan.graded),
-                # The list holds every candidate, so that a tie at its end is complete.
-                open_tie="as_listed",
-                cut_off=targets.n_items,
-                keep_first=False,
-                check_scores=True,
-                num_threads=threads,
-            )
-            return profiles
-
-        return profile, given.dtype
+        profiles, _ = _core.profile_lists(
+            items[order],
+            scores[order],
+            (np.cumsum(lengths) - lengths).astype(np.uint64),
+            lengths.astype(np.uint64),
+            targets.core(graded=graded),
+            name=_NAME,
+            # The list holds every candidate, so that a tie at its end is complete.
+            open_tie="as_listed",
+            cut_off=targets.n_items,
+            keep_first=False,
+            check_scores=True,
+            num_threads=num_threads,
+        )
+        return profiles, given.dtype
 
     def _matrix(self, first: int, last: int) -> NDArray[Any]:
         rows, items, scores = self._candidates(first, last)

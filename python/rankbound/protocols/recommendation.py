@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._exclusion import Exclusion
+from rankbound._exclusion import as_exclusion, marked_too
 from rankbound._labels import show
 from rankbound._options import as_choice, as_flag
 from rankbound._validation import as_score_matrix
 from rankbound.errors import NonFiniteScoreError, ShapeError
-from rankbound.evaluation.plan import Plan
 from rankbound.evaluation.targets import Targets
-from rankbound.protocols.lists import GradedTable, Profiler, as_score, needed
+from rankbound.protocols.lists import GradedTable, as_score, needed
 from rankbound.protocols.split import split_rows
 from rankbound.protocols.table import Codes, InteractionTable, read_interactions
 from rankbound.protocols.truths import TruthRules, grade
@@ -86,28 +85,27 @@ class RecommendationLists(GradedTable):
     def _width(self) -> int:
         return len(self.classes)
 
-    def _profiler(self, first: int, last: int, plan: Plan, threads: int) -> tuple[Profiler, np.dtype[Any]]:
+    def _profiles(
+        self, first: int, last: int, targets: Targets, *, graded: bool, num_threads: int
+    ) -> tuple[_core.Profiles, np.dtype[Any]]:
         scores = self._scores(first, last)
         dtype = scores.dtype
-        if len(self.unseen_items):
+        n_unseen = len(self.unseen_items)
+        if n_unseen:
             # Columns of unseen truths, so that they stay in every denominator; excluded, they are never ranked.
-            padding = np.zeros((last - first, len(self.unseen_items)), dtype=dtype)
-            scores = np.concatenate([scores, padding], axis=1)
-        exclusion = _with_unseen(self._excluded(first, last), scores.shape, len(self.classes))
-
-        def profile(targets: Targets) -> _core.Profiles:
-            profiles, _ = _core.profile_scores(
-                scores,
-                targets.core(graded=plan.graded),
-                exclude=exclusion,
-                mask_neg_inf=False,
-                drop_masked=False,
-                num_threads=threads,
-                progress=None,
-            )
-            return profiles
-
-        return profile, dtype
+            scores = np.concatenate([scores, np.zeros((last - first, n_unseen), dtype=dtype)], axis=1)
+        exclusion = as_exclusion(self._excluded(first, last), scores.shape, np.arange(last - first), scores=_NAME)
+        profiles, _ = _core.profile_scores(
+            scores,
+            targets.core(graded=graded),
+            name=_NAME,
+            exclude=marked_too(exclusion, np.arange(scores.shape[1]) >= len(self.classes), scores.shape),
+            mask_neg_inf=False,
+            drop_masked=False,
+            num_threads=num_threads,
+            progress=None,
+        )
+        return profiles, dtype
 
     def _matrix(self, first: int, last: int) -> NDArray[Any]:
         return self._scores(first, last)
@@ -288,19 +286,6 @@ def recommendation_lists(
         entity_codes=entity_codes,
         truths_of_lists=others,
     )
-
-
-def _with_unseen(excluded: Any, shape: tuple[int, int], n_classes: int) -> Exclusion | None:
-    """Return exclusions as the core takes them; columns beyond the classes are excluded from every row."""
-    rows = np.repeat(np.arange(shape[0]), shape[1] - n_classes)
-    columns = np.tile(np.arange(n_classes, shape[1]), shape[0])
-    if excluded is not None:
-        of_rows = np.repeat(np.arange(shape[0]), np.diff(excluded.indptr))
-        rows, columns = np.concatenate([of_rows, rows]), np.concatenate([excluded.indices, columns])
-    if not len(rows):
-        return None
-    starts, columns = _csr(rows, columns, shape)
-    return starts, columns.astype(np.uint32)
 
 
 def target_matrix(truths: InteractionTable, starts: Codes, places: Codes, columns: Codes, n_columns: int) -> Any:

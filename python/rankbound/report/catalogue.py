@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._exclusion import Exclusion
 from rankbound.catalogue.metrics import IntraListDiversity, Novelty
 from rankbound.catalogue.source import Request, ScoredItems
 from rankbound.report.families import Placements
@@ -159,19 +158,11 @@ class Shown:
                 weights=None,
                 class_hits=False,
             )
-            source = ScoredItems(scores(lists), _rows_of(self.lists.exclude, lists), self.mask_neg_inf)
+            exclude = self.lists.exclude
+            if exclude is not None:
+                exclude = exclude.of_lists(lists, self.lists.rows[lists])
+            source = ScoredItems(scores(lists), exclude, self.mask_neg_inf)
             columns, *_ = source.scan(request, n_items=source.n_items, num_threads=self.num_threads)
             values.append(columns[0])
         whole = np.concatenate(values)
         return _core.exact_mean(whole[~np.isnan(whole)])
-
-
-def _rows_of(exclude: Exclusion | None, lists: Rows) -> Exclusion | None:
-    """Return the excluded columns of some lists."""
-    if exclude is None:
-        return None
-    starts, columns = exclude
-    counts = np.diff(starts)[lists]
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    at = np.repeat(starts[lists] - ends[:-1], counts) + np.arange(ends[-1])
-    return ends, columns[at]

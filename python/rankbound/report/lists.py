@@ -196,9 +196,7 @@ def _first_of_each(
         original = first[served[index]]
         same = np.array_equal(matrix[rows[index]], matrix[rows[original]])
         if same and exclude is not None:
-            starts, columns = exclude
-            mine, theirs = (columns[starts[at] : starts[at + 1]] for at in (index, original))
-            same = np.array_equal(mine, theirs)
+            same = exclude.same(int(index), int(original), rows)
         if not same:
             raise ShapeError(
                 f"list_ids puts rows {rows[original]} and {rows[index]} into one served list, but their scores or "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound._exclusion import Exclusion
 from rankbound._labels import as_class_ids
 from rankbound.report.config import RankingConfig
 from rankbound.report.lists import GradedLists
@@ -45,7 +46,7 @@ def protocol_block(
             "kind": "per_row" if capped else "full",
             "n_classes": n_classes,
             "classes_hash": digest(np.arange(n_classes) if classes is None else as_class_ids(classes, n_classes)),
-            "mask_hash": digest(*lists.exclude) if lists.exclude is not None else None,
+            "mask_hash": _exclusion_hash(lists.exclude, lists.rows) if lists.exclude is not None else None,
             "counts_hash": digest(n_candidates) if capped else None,
             "mask_neg_inf": config.mask_neg_inf,
         },
@@ -130,17 +131,33 @@ def _hash(block: dict[str, Any]) -> str:
     return blake2b(canonical.encode(), digest_size=16).hexdigest()
 
 
+def _exclusion_hash(exclude: Exclusion, rows: NDArray[np.int64]) -> str:
+    """Return the :func:`digest` of row starts and columns, whichever form the exclusion has."""
+    counts = np.concatenate([counts for counts, _ in exclude.by_lists(rows)])
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    hasher = blake2b(digest_size=16)
+    _add(hasher, starts)
+    hasher.update(f"<u4{(int(starts[-1]),)}".encode())
+    for _, columns in exclude.by_lists(rows):
+        hasher.update(columns.astype("<u4", copy=False).tobytes())
+    return hasher.hexdigest()
+
+
 def digest(*arrays: NDArray[Any]) -> str:
     """Return a hash of arrays: their dtypes, shapes and values, byte order aside."""
     hasher = blake2b(digest_size=16)
     for array in arrays:
-        if array.dtype.kind in "US":
-            # Text, whatever the width that its longest item asks for.
-            texts = [text.encode() if isinstance(text, str) else text for text in array.tolist()]
-            hasher.update(f"{array.dtype.kind}{array.shape}{list(map(len, texts))}".encode())
-            hasher.update(b"".join(texts))
-            continue
-        plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
-        hasher.update(f"{plain.dtype.str}{plain.shape}".encode())
-        hasher.update(plain.tobytes())
+        _add(hasher, array)
     return hasher.hexdigest()
+
+
+def _add(hasher: blake2b, array: NDArray[Any]) -> None:
+    if array.dtype.kind in "US":
+        # Text, whatever the width that its longest item asks for.
+        texts = [text.encode() if isinstance(text, str) else text for text in array.tolist()]
+        hasher.update(f"{array.dtype.kind}{array.shape}{list(map(len, texts))}".encode())
+        hasher.update(b"".join(texts))
+        return
+    plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+    hasher.update(f"{plain.dtype.str}{plain.shape}".encode())
+    hasher.update(plain.tobytes())

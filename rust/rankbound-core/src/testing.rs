@@ -6,9 +6,9 @@ use half::f16;
 use ndarray::{Array2, Axis, ShapeBuilder, Slice};
 
 use crate::aggregate::{Exposure, Fixed};
-use crate::input::Element;
+use crate::input::{Element, Targets};
 use crate::kernel::Kernel;
-use crate::profile::Placement;
+use crate::profile::{Placement, Profiles, RelevantItem};
 
 /// Random numbers from a seed (`SplitMix64`), for matrices too large to shrink cell by cell.
 pub(crate) struct Dice(u64);
@@ -33,6 +33,16 @@ impl Dice {
     pub(crate) fn column(&mut self, n_classes: usize) -> u32 {
         u32::try_from(self.below(n_classes)).expect("a column")
     }
+}
+
+/// No lists yet, to which lists with grades and items can be added.
+pub(crate) fn graded_profiles() -> Profiles {
+    Profiles::of(&Targets::new(&[0], &[], Some(&[]), 0).expect("well formed").keeping_items(true))
+}
+
+/// A relevant item of which only the grade matters.
+pub(crate) fn graded(grade: f64) -> RelevantItem {
+    RelevantItem { item: 0, grade }
 }
 
 /// A matrix element with a scale of scores, and a value that the oracle compares by itself.

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use rankbound_core::adjust::{self, Knots, Transform};
 use rankbound_core::{Error, Result};
 
-use crate::run::{Progress, run, to_py};
+use crate::run::{Progress, run_on, to_py};
 use crate::scores::{AnyScores, with_any_scores};
 
 /// A frozen rewriting of score rows.
@@ -81,7 +81,7 @@ pub(crate) fn transform_scores<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let transform = &transform.get().inner;
     let matrix = with_any_scores!(scores, view => {
-        run(py, num_threads, &Progress::NONE, |par| adjust::transform_matrix(par, transform, &view, mask_neg_inf))
+        run_on(py, "proba", num_threads, &Progress::NONE, |par| adjust::transform_matrix(par, transform, &view, mask_neg_inf))
     })?;
     Ok(matrix.into_pyarray(py))
 }
@@ -106,7 +106,7 @@ pub(crate) fn fit_knots<'py>(
     num_threads: usize,
 ) -> PyResult<KnotArrays<'py>> {
     let knots = with_any_scores!(reference, view => {
-        run(py, num_threads, &Progress::NONE, |par| adjust::fit_knots(par, &view, n_knots, mask_neg_inf))
+        run_on(py, "proba", num_threads, &Progress::NONE, |par| adjust::fit_knots(par, &view, n_knots, mask_neg_inf))
     })?;
     let (values, less, equal, offsets, dead) = knots.into_parts();
     let offsets: Vec<i64> = offsets.into_iter().map(|offset| i64::try_from(offset).unwrap_or(i64::MAX)).collect();
@@ -130,7 +130,7 @@ pub(crate) fn dead_classes<'py>(
     num_threads: usize,
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
     let dead = with_any_scores!(reference, view => {
-        run(py, num_threads, &Progress::NONE, |par| adjust::dead_classes(par, &view, mask_neg_inf))
+        run_on(py, "proba", num_threads, &Progress::NONE, |par| adjust::dead_classes(par, &view, mask_neg_inf))
     })?;
     Ok(dead.into_pyarray(py))
 }

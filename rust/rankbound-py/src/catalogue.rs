@@ -4,13 +4,14 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2,
 use pyo3::prelude::*;
 use rankbound_core::aggregate::{ExposureSums, GroupSums};
 use rankbound_core::catalogue::{self, Diversity, Found, ItemWeights, ListMeasure, Request, TopRules, Unexpected};
-use rankbound_core::input::{Exclusion, Masks, Targets};
+use rankbound_core::input::Masks;
 use rankbound_core::metric::RankWeights;
 use rankbound_core::profile::ItemLists;
 
 use crate::profile::{PyExclusion, slice};
-use crate::profiles::{AnyItems, PyTargets, lend_targets};
-use crate::run::{InvalidParameterError, Progress, run, run_on, to_py};
+use crate::profiles::{AnyItems, LentTargets, PyTargets};
+use crate::run::{InvalidParameterError, Progress, run_on, to_py};
+use crate::runs::AnyValues;
 use crate::scores::{AnyScores, with_any_scores};
 
 type Values<'py> = PyReadonlyArray1<'py, f64>;
@@ -117,7 +118,15 @@ impl PyExposureSums {
         let inner = ExposureSums::restore(certain.as_slice()?, rows).map_err(|error| to_py(&error))?;
         Ok(Self { inner })
     }
+
+    /// How copies and pickles are made.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, PyStoredSums<'py>)> {
+        Ok((py.get_type::<Self>().getattr("restore")?, self.store(py)?))
+    }
 }
+
+/// What makes pickled group sums again, and its argument.
+type PyReduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyArray1<u64>>,));
 
 /// Sums by group; adding two gives the same bits in any order.
 #[pyclass(frozen, name = "GroupSums", module = "rankbound._core")]
@@ -140,6 +149,23 @@ impl PyGroupSums {
         let mut inner = self.inner.clone();
         inner.merge(&other.inner).map_err(|error| to_py(&error))?;
         Ok(Self { inner })
+    }
+
+    /// The sums as words, the same for every split of the values.
+    fn store<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        self.inner.store().into_pyarray(py)
+    }
+
+    /// The sums that `store` returned.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+    fn restore(stored: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
+        Ok(Self { inner: GroupSums::restore(stored.as_slice()?).map_err(|error| to_py(&error))? })
+    }
+
+    /// How copies and pickles are made.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PyReduced<'py>> {
+        Ok((py.get_type::<Self>().getattr("restore")?, (self.store(py),)))
     }
 
     /// The mean of each group, NaN for an empty one, and its number of values.
@@ -181,9 +207,8 @@ macro_rules! with_request {
         let rows: Vec<usize> = slice(&given.rows)?.iter().map(|&row| usize::try_from(row)).collect::<Result<_, _>>()?;
         let measures: Vec<&ListMeasure> = given.measures.iter().map(|measure| &measure.get().inner).collect();
         let table = given.weights.as_ref().map(|weights| rank_weights(weights, given.k, $n_items)).transpose()?;
-        let lent = given.targets.as_ref().map(|targets| Ok::<_, PyErr>(lend_targets!(targets))).transpose()?;
-        let targets = lent.map(|(starts, items, grades, n_items)| Targets::new(starts, items, grades, n_items));
-        let targets = targets.transpose().map_err(|error| to_py(&error))?;
+        let lent = given.targets.as_ref().map(PyTargets::lend).transpose()?;
+        let targets = lent.map(LentTargets::to_core).transpose().map_err(|error| to_py(&error))?;
         let (k, class_hits, drop_masked) = (given.k, given.class_hits, given.drop_masked);
         let $request = Request {
             k,
@@ -211,45 +236,43 @@ pub(crate) fn catalogue_scores<'py>(
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<PyFound<'py>> {
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
+    let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
     let result = with_any_scores!(scores, view => with_request!(request, view.ncols(), request => {
         run_on(py, name, num_threads, &Progress::NONE, |par| {
-            let exclude = exclude
-                .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
-                .transpose()?;
+            let exclude = exclude.as_ref().map(|exclude| exclude.to_core(view.nrows(), view.ncols())).transpose()?;
             catalogue::scan_scores(par, &view, &Masks { exclude, neg_inf: mask_neg_inf }, &request)
         })?
     }));
     Ok(found(py, result))
 }
 
-/// Measures the top k of ranked lists.
+/// Measures the top k of ranked lists, which the caller knows by `name`.
 #[pyfunction]
-#[pyo3(signature = (items, scores, starts, lengths, request, *, n_items, as_listed, keep_first, check_scores, num_threads))]
+#[pyo3(signature = (items, scores, starts, lengths, request, *, name, n_items, as_listed, keep_first, check_scores, num_threads))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
 pub(crate) fn catalogue_lists<'py>(
     py: Python<'py>,
     items: AnyItems<'py>,
-    scores: Option<PyReadonlyArray1<'py, f64>>,
+    scores: Option<AnyValues<'py>>,
     starts: PyReadonlyArray1<'py, usize>,
     lengths: PyReadonlyArray1<'py, usize>,
     request: PyRequest<'py>,
+    name: &str,
     n_items: usize,
     as_listed: bool,
     keep_first: bool,
     check_scores: bool,
     num_threads: usize,
 ) -> PyResult<PyFound<'py>> {
-    let scores = scores.as_ref().map(slice).transpose()?;
+    let scores = scores.as_ref().map(AnyValues::lend).transpose()?;
     let (starts, lengths) = (slice(&starts)?, slice(&lengths)?);
     let rules = TopRules { k: request.k, as_listed, keep_first, check_scores };
     let result = with_request!(request, n_items, request => {
         macro_rules! scan {
             ($items:expr) => {{
                 let items = slice($items)?;
-                run(py, num_threads, &Progress::NONE, |par| {
+                run_on(py, name, num_threads, &Progress::NONE, |par| {
                     let lists = ItemLists { items, scores, starts, lengths };
                     catalogue::scan_lists(par, &lists, n_items, rules, &request)
                 })?

@@ -3,11 +3,11 @@
 use half::f16;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use rankbound_core::input::{Embeddings, Exclusion, Similarity, Targets, Vectors};
+use rankbound_core::input::{Embeddings, Similarity, Vectors};
 use rankbound_core::profile;
 
 use crate::profile::{PyExclusion, slice};
-use crate::profiles::{PyProfiles, PyTargets, lend_targets};
+use crate::profiles::{PyProfiles, PyTargets};
 use crate::run::{InvalidParameterError, Progress, run};
 
 /// A lent matrix with one vector a row.
@@ -49,18 +49,16 @@ pub(crate) fn profile_embeddings<'py>(
         "l2" => Similarity::L2,
         _ => return Err(InvalidParameterError::new_err(format!("similarity {similarity:?} is not known"))),
     };
-    let (starts, relevant, grades, n_items) = lend_targets!(&targets);
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
+    let targets = targets.lend()?;
+    let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
     let item_bias = item_bias.as_ref().map(slice).transpose()?;
     let embeddings = Embeddings { queries: queries.lend(), items: items.lend(), item_bias, similarity };
-    let n_queries = embeddings.queries.dim().0;
+    let (n_queries, n_items) = (embeddings.queries.dim().0, embeddings.items.dim().0);
     // The core counts queries, not tasks.
     let progress = Progress { callable: progress, per_task: 1, total: n_queries };
     let (inner, n_masked) = run(py, num_threads, &progress, |par| {
-        let targets = Targets::new(starts, relevant, grades, n_items)?;
-        let exclude =
-            exclude.map(|(starts, columns)| Exclusion::new(starts, columns, n_queries, n_items)).transpose()?;
+        let targets = targets.to_core()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.to_core(n_queries, n_items)).transpose()?;
         profile::profile_embeddings(par, embeddings, targets, exclude, drop_masked)
     })?;
     Ok((PyProfiles { inner }, n_masked))

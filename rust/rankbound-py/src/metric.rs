@@ -113,6 +113,9 @@ impl PyListMetric {
     }
 }
 
+/// What makes a pickled object again, and its argument.
+type PyReduced<'py> = (Bound<'py, PyAny>, (Vec<Bound<'py, PyArray1<u64>>>,));
+
 /// What the values of metrics add up to; adding two gives the same bits in any order.
 #[pyclass(frozen, name = "ListSums", module = "rankbound._core")]
 pub(crate) struct PyListSums {
@@ -128,6 +131,25 @@ impl PyListSums {
             mine.merge(theirs).map_err(|error| to_py(&error))?;
         }
         Ok(Self { inner })
+    }
+
+    /// The sums as words, one array per metric, the same for every split of the lists.
+    fn store<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<u64>>> {
+        self.inner.iter().map(|sums| sums.store().into_pyarray(py)).collect()
+    }
+
+    /// The sums that `store` returned.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+    fn restore(stored: Vec<PyReadonlyArray1<'_, u64>>) -> PyResult<Self> {
+        let restore =
+            |words: &PyReadonlyArray1<'_, u64>| ListSums::restore(words.as_slice()?).map_err(|error| to_py(&error));
+        Ok(Self { inner: stored.iter().map(restore).collect::<PyResult<_>>()? })
+    }
+
+    /// How copies and pickles are made.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PyReduced<'py>> {
+        Ok((py.get_type::<Self>().getattr("restore")?, (self.store(py),)))
     }
 
     /// Per metric: number of lists, mean, mean of the best and of the worst case, standard deviation

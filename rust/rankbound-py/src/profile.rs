@@ -1,5 +1,6 @@
 //! Scans of score matrices: see `rankbound_core::profile`.
 
+use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rankbound_core::aggregate::CatalogueSums;
@@ -8,14 +9,45 @@ use rankbound_core::profile::{self, Grading, Popularity, Ranker, ScanOptions};
 use rankbound_core::{Error, Result};
 
 use crate::adjust::PyTransform;
-use crate::run::{Progress, run};
+use crate::run::{Progress, run_on};
 use crate::scores::{AnyScores, with_any_scores};
 
 /// Fixed scores per segment and class, and the segment of each list.
 pub(crate) type PyPopularity<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, u32>);
 
-/// Excluded columns per list: row starts and columns, as in a CSR matrix.
-pub(crate) type PyExclusion<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>);
+/// Excluded columns: those of each list as row starts and columns, as in a CSR matrix, and matrices in
+/// the shape of the scores, not 0 where one is excluded.
+#[derive(FromPyObject)]
+pub(crate) struct PyExclusion<'py> {
+    listed: Option<(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>)>,
+    marked: Vec<PyReadonlyArray2<'py, u8>>,
+}
+
+impl PyExclusion<'_> {
+    /// Borrows the arrays for the time of a call.
+    pub(crate) fn lend(&self) -> PyResult<LentExclusion<'_>> {
+        let listed = self.listed.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
+        let marked = self.marked.iter().map(PyReadonlyArray2::as_array).collect();
+        Ok(LentExclusion { listed: listed.transpose()?, marked })
+    }
+}
+
+/// The arrays of an exclusion.
+pub(crate) struct LentExclusion<'a> {
+    listed: Option<(&'a [i64], &'a [u32])>,
+    marked: Vec<ArrayView2<'a, u8>>,
+}
+
+impl<'a> LentExclusion<'a> {
+    /// The exclusion of columns from `n_lists` lists, checked.
+    pub(crate) fn to_core(&'a self, n_lists: usize, n_classes: usize) -> Result<Exclusion<'a>> {
+        let exclusion = match self.listed {
+            Some((starts, columns)) => Exclusion::new(starts, columns, n_lists, n_classes)?,
+            None => Exclusion::nothing(n_classes),
+        };
+        Ok(exclusion.with_marks(&self.marked))
+    }
+}
 
 /// Borrows one-dimensional arrays; numpy hands them over contiguous.
 pub(crate) fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
@@ -85,9 +117,9 @@ pub(crate) fn scan_scores<'py>(
         .map(|(table, segments)| Ok((table.as_slice()?, table.as_array().ncols(), segments.as_array().to_vec())));
     let fixed = fixed.collect::<PyResult<Vec<_>>>()?;
     let (rows, truths) = (slice(&rows)?, slice(&truths)?);
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let (exclude, exposed) = (exclude.transpose()?, exposed.as_ref().map(slice).transpose()?);
-    let scan = with_any_scores!(scores, view => run(py, num_threads, &Progress {
+    let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
+    let exposed = exposed.as_ref().map(slice).transpose()?;
+    let scan = with_any_scores!(scores, view => run_on(py, "proba", num_threads, &Progress {
         callable: progress,
         per_task: profile::lists_per_task(view.ncols()),
         total: rows.len(),
@@ -99,9 +131,7 @@ pub(crate) fn scan_scores<'py>(
         let models = models.iter().map(|transform| Ok(Ranker::Model(transform.clone())));
         let rankers = models.chain(fixed).collect::<Result<Vec<_>>>()?;
         let truths: Vec<_> = truths.iter().map(|&truth| u32::try_from(truth).ok()).collect();
-        let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, rows.len(), view.ncols()))
-            .transpose()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.to_core(rows.len(), view.ncols())).transpose()?;
         let options = ScanOptions { k, masks: Masks { exclude, neg_inf: mask_neg_inf } };
         profile::scan(par, &view, &Grading { rows: &rows, truths: &truths, exposed }, &rankers, &options)
     }))?;
@@ -145,12 +175,9 @@ pub(crate) fn top_columns<'py>(
     mask_neg_inf: bool,
     num_threads: usize,
 ) -> PyResult<(PyCodes<'py>, PyCodes<'py>)> {
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
-    let top = with_any_scores!(scores, view => run(py, num_threads, &Progress::NONE, |par| {
-        let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
-            .transpose()?;
+    let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
+    let top = with_any_scores!(scores, view => run_on(py, "proba", num_threads, &Progress::NONE, |par| {
+        let exclude = exclude.as_ref().map(|exclude| exclude.to_core(view.nrows(), view.ncols())).transpose()?;
         profile::top_columns(par, &view, k, &Masks { exclude, neg_inf: mask_neg_inf })
     }))?;
     Ok((top.columns.into_pyarray(py), top.counts.into_pyarray(py)))

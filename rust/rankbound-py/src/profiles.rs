@@ -2,28 +2,52 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use rankbound_core::Result;
 use rankbound_core::aggregate;
-use rankbound_core::input::{Exclusion, Masks, Targets};
+use rankbound_core::input::{Masks, Targets};
 use rankbound_core::profile::{self, ItemLists, ListRules, OpenTie, Profiles, ScoredTargets};
 
 use crate::profile::{PyExclusion, slice};
 use crate::run::{InvalidParameterError, Progress, run, run_on};
+use crate::runs::AnyValues;
 use crate::scores::{AnyScores, with_any_scores};
 
-/// Relevant items per list: row starts, items, grades if they are graded, and the number of items.
-pub(crate) type PyTargets<'py> =
-    (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u32>, Option<PyReadonlyArray1<'py, f64>>, usize);
-
-/// Borrows targets from Python for the time of a call.
-macro_rules! lend_targets {
-    ($targets:expr) => {{
-        let (starts, items, grades, n_items) = $targets;
-        let grades = grades.as_ref().map($crate::profile::slice).transpose()?;
-        ($crate::profile::slice(starts)?, $crate::profile::slice(items)?, grades, *n_items)
-    }};
+/// Relevant items per list.
+#[derive(FromPyObject)]
+pub(crate) struct PyTargets<'py> {
+    starts: PyReadonlyArray1<'py, i64>,
+    items: PyReadonlyArray1<'py, u32>,
+    grades: Option<PyReadonlyArray1<'py, f64>>,
+    n_items: usize,
+    keeps_items: bool,
 }
 
-pub(crate) use lend_targets;
+impl PyTargets<'_> {
+    /// Borrows the arrays for the time of a call.
+    pub(crate) fn lend(&self) -> PyResult<LentTargets<'_>> {
+        let grades = self.grades.as_ref().map(slice).transpose()?;
+        let Self { n_items, keeps_items, .. } = *self;
+        Ok(LentTargets { starts: slice(&self.starts)?, items: slice(&self.items)?, grades, n_items, keeps_items })
+    }
+}
+
+/// The arrays of targets.
+#[derive(Clone, Copy)]
+pub(crate) struct LentTargets<'a> {
+    starts: &'a [i64],
+    items: &'a [u32],
+    grades: Option<&'a [f64]>,
+    n_items: usize,
+    keeps_items: bool,
+}
+
+impl<'a> LentTargets<'a> {
+    /// The targets, checked.
+    pub(crate) fn to_core(self) -> Result<Targets<'a>> {
+        let targets = Targets::new(self.starts, self.items, self.grades, self.n_items)?;
+        Ok(targets.keeping_items(self.keeps_items))
+    }
+}
 
 /// Tie profiles of many lists.
 #[pyclass(frozen, name = "Profiles", module = "rankbound._core")]
@@ -44,6 +68,13 @@ impl PyProfiles {
         self.inner.n_relevant().to_vec().into_pyarray(py)
     }
 
+    /// The profiles against the relevant items of one group alone: those with its code.
+    #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
+    fn of_group(&self, py: Python<'_>, codes: PyReadonlyArray1<'_, i32>, code: i32) -> PyResult<Self> {
+        let codes = slice(&codes)?;
+        Ok(Self { inner: run(py, 1, &Progress::NONE, |_| self.inner.of_group(codes, code))? })
+    }
+
     /// Where each list's groups end, and per group how many candidates score higher, how many tie
     /// and how many of those are relevant.
     fn groups<'py>(
@@ -57,35 +88,33 @@ impl PyProfiles {
     }
 }
 
-/// The tie profiles of the rows of a score matrix, and how many relevant items are no candidates.
+/// The tie profiles of the rows of a score matrix, which the caller knows by `name`, and how many
+/// relevant items are no candidates.
 #[pyfunction]
-#[pyo3(signature = (scores, targets, *, exclude, mask_neg_inf, drop_masked, num_threads, progress))]
+#[pyo3(signature = (scores, targets, *, name, exclude, mask_neg_inf, drop_masked, num_threads, progress))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
 pub(crate) fn profile_scores<'py>(
     py: Python<'py>,
     scores: AnyScores<'py>,
     targets: PyTargets<'py>,
+    name: &str,
     exclude: Option<PyExclusion<'py>>,
     mask_neg_inf: bool,
     drop_masked: bool,
     num_threads: usize,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(PyProfiles, u64)> {
-    let (starts, items, grades, n_items) = lend_targets!(&targets);
-    let exclude = exclude.as_ref().map(|(starts, columns)| Ok::<_, PyErr>((slice(starts)?, slice(columns)?)));
-    let exclude = exclude.transpose()?;
-    let (inner, n_masked) = with_any_scores!(scores, view => run_on(py, "scores", num_threads, &Progress {
+    let targets = targets.lend()?;
+    let exclude = exclude.as_ref().map(PyExclusion::lend).transpose()?;
+    let (inner, n_masked) = with_any_scores!(scores, view => run_on(py, name, num_threads, &Progress {
         callable: progress,
         per_task: profile::lists_per_task(view.ncols()),
         total: view.nrows(),
     }, |par| {
-        let targets = Targets::new(starts, items, grades, n_items)?;
-        let exclude = exclude
-            .map(|(starts, columns)| Exclusion::new(starts, columns, view.nrows(), view.ncols()))
-            .transpose()?;
+        let exclude = exclude.as_ref().map(|exclude| exclude.to_core(view.nrows(), view.ncols())).transpose()?;
         let masks = Masks { exclude, neg_inf: mask_neg_inf };
-        profile::profile_scores(par, &view, &ScoredTargets { targets, masks, drop_masked })
+        profile::profile_scores(par, &view, &ScoredTargets { targets: targets.to_core()?, masks, drop_masked })
     }))?;
     Ok((PyProfiles { inner }, n_masked))
 }
@@ -108,18 +137,20 @@ pub(crate) enum AnyItems<'py> {
     I64(PyReadonlyArray1<'py, i64>),
 }
 
-/// The tie profiles of ranked lists, and how many depend on a tie that is open at the end.
+/// The tie profiles of ranked lists, which the caller knows by `name`, and how many depend on a tie that
+/// is open at the end.
 #[pyfunction]
-#[pyo3(signature = (items, scores, starts, lengths, targets, *, open_tie, cut_off, keep_first, check_scores, num_threads))]
+#[pyo3(signature = (items, scores, starts, lengths, targets, *, name, open_tie, cut_off, keep_first, check_scores, num_threads))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
 pub(crate) fn profile_lists<'py>(
     py: Python<'py>,
     items: AnyItems<'py>,
-    scores: Option<PyReadonlyArray1<'py, f64>>,
+    scores: Option<AnyValues<'py>>,
     starts: PyReadonlyArray1<'py, usize>,
     lengths: PyReadonlyArray1<'py, usize>,
     targets: PyTargets<'py>,
+    name: &str,
     open_tie: &str,
     cut_off: usize,
     keep_first: bool,
@@ -127,14 +158,13 @@ pub(crate) fn profile_lists<'py>(
     num_threads: usize,
 ) -> PyResult<(PyProfiles, u64)> {
     let open_tie = parse_open_tie(open_tie)?;
-    let (target_starts, target_items, grades, n_items) = lend_targets!(&targets);
-    let scores = scores.as_ref().map(slice).transpose()?;
+    let (targets, scores) = (targets.lend()?, scores.as_ref().map(AnyValues::lend).transpose()?);
     let (starts, lengths) = (slice(&starts)?, slice(&lengths)?);
     macro_rules! profiles {
         ($items:expr) => {{
             let items = slice($items)?;
-            run(py, num_threads, &Progress::NONE, |par| {
-                let targets = Targets::new(target_starts, target_items, grades, n_items)?;
+            run_on(py, name, num_threads, &Progress::NONE, |par| {
+                let targets = targets.to_core()?;
                 let lists = ItemLists { items, scores, starts, lengths };
                 profile::profile_lists(par, &lists, &targets, ListRules { open_tie, cut_off, keep_first, check_scores })
             })
@@ -151,8 +181,6 @@ pub(crate) fn profile_lists<'py>(
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn fingerprint(py: Python<'_>, targets: PyTargets<'_>) -> PyResult<([u64; 2], [u64; 2])> {
-    let (starts, items, grades, n_items) = lend_targets!(&targets);
-    run(py, 1, &Progress::NONE, |_| {
-        Ok((aggregate::BASES, aggregate::fingerprint(&Targets::new(starts, items, grades, n_items)?)))
-    })
+    let targets = targets.lend()?;
+    run(py, 1, &Progress::NONE, |_| Ok((aggregate::BASES, aggregate::fingerprint(&targets.to_core()?))))
 }

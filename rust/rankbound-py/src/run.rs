@@ -37,21 +37,21 @@ impl Progress<'_, '_> {
     pub(crate) const NONE: Self = Self { callable: None, per_task: 0, total: 0 };
 }
 
-/// Runs `compute` without the GIL. Progress is told about twenty times a second; an exception from
-/// it, or Ctrl-C, ends the run and is raised.
+/// Runs `compute`, whose errors say themselves what they are about, without the GIL. Progress is told
+/// about twenty times a second; an exception from it, or Ctrl-C, ends the run and is raised.
 pub(crate) fn run<R: Send>(
     py: Python<'_>,
     num_threads: usize,
     progress: &Progress<'_, '_>,
     compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
 ) -> PyResult<R> {
-    run_on(py, "proba", num_threads, progress, compute)
+    run_on(py, "scores", num_threads, progress, compute)
 }
 
-/// [`run`] on scores that the caller knows by another name, for messages.
+/// [`run`] on scores or lists that the caller knows by `name`, for messages.
 pub(crate) fn run_on<R: Send>(
     py: Python<'_>,
-    scores: &str,
+    name: &str,
     num_threads: usize,
     progress: &Progress<'_, '_>,
     compute: impl FnOnce(&mut Par<'_>) -> Result<R> + Send,
@@ -82,22 +82,27 @@ pub(crate) fn run_on<R: Send>(
     match (result, raised) {
         (_, Some(error)) => Err(error),
         (Ok(value), None) => Ok(value),
-        (Err(error), None) => Err(named(&error, scores)),
+        (Err(error), None) => Err(named(&error, name)),
     }
 }
 
-/// The Python exception for a core error that is about no scores.
+/// The Python exception for a core error that is about no scores and lists.
 pub(crate) fn to_py(error: &Error) -> PyErr {
-    named(error, "proba")
+    named(error, "scores")
 }
 
-/// The Python exception for a core error, with the core's message. The core knows scores by their
-/// place; here they get the name of the argument.
-fn named(error: &Error, scores: &str) -> PyErr {
+/// The Python exception for a core error, with the core's message. The core knows scores and lists by
+/// their place; here they get the name of the argument.
+fn named(error: &Error, name: &str) -> PyErr {
     let message = match error {
         Error::NonFiniteScore { .. } | Error::ScoreOutOfRange { .. } | Error::IntegerRange { .. } => {
-            format!("{scores} has {error}")
+            format!("{name} has {error}")
         }
+        Error::DuplicateItem { .. }
+        | Error::UnknownItem { .. }
+        | Error::ListScore { .. }
+        | Error::OpenTie { .. }
+        | Error::OpenTop { .. } => format!("{name}: {error}"),
         _ => error.to_string(),
     };
     match error {

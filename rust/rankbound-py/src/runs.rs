@@ -2,11 +2,11 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use rankbound_core::input::{Ids, Qrels, Targets, TrecFile, TrecFormat, Values};
+use rankbound_core::input::{Ids, Qrels, TrecFile, TrecFormat, Values};
 use rankbound_core::profile::{self, Judged, Run, TieBreak};
 
 use crate::profile::slice;
-use crate::profiles::{AnyItems, PyProfiles, PyTargets, lend_targets, parse_open_tie};
+use crate::profiles::{AnyItems, PyProfiles, PyTargets, parse_open_tie};
 use crate::run::{InvalidParameterError, Progress, run};
 
 /// Numbers in a type that needs no conversion.
@@ -17,7 +17,7 @@ pub(crate) enum AnyValues<'py> {
 }
 
 impl AnyValues<'_> {
-    fn lend(&self) -> PyResult<Values<'_>> {
+    pub(crate) fn lend(&self) -> PyResult<Values<'_>> {
         Ok(match self {
             Self::F32(values) => Values::Narrow(slice(values)?),
             Self::F64(values) => Values::Wide(slice(values)?),
@@ -88,12 +88,11 @@ pub(crate) fn profile_runs<'py>(
         _ => return Err(InvalidParameterError::new_err(format!("tie_break {tie_break:?} is not known"))),
     };
     let open_tie = parse_open_tie(open_tie)?;
-    let (starts, relevant, grades, n_items) = lend_targets!(&targets);
+    let targets = targets.lend()?;
     let (query_ids, item_ids) = (slice(&query_ids)?, slice(&item_ids)?);
     let table = Run { queries: queries.lend()?, items: items.lend()?, values: values.lend()? };
     let (inner, counts) = run(py, num_threads, &Progress::NONE, |par| {
-        let targets = Targets::new(starts, relevant, grades, n_items)?;
-        let judged = Judged { targets, query_ids, item_ids };
+        let judged = Judged { targets: targets.to_core()?, query_ids, item_ids };
         profile::profile_runs(par, &table, &judged, tie_break, open_tie, cut_off)
     })?;
     Ok((PyProfiles { inner }, (counts.n_missing, counts.n_ignored, counts.n_open, counts.longest)))

@@ -108,6 +108,16 @@ impl Fixed {
         Self((i128::from(high) << LIMB_BITS) + i128::from(low))
     }
 
+    /// The sum as an integer, scaled by 2^80.
+    pub(super) fn to_scaled(self) -> i128 {
+        self.0
+    }
+
+    /// The sum of a scaled integer.
+    pub(super) fn from_scaled(scaled: i128) -> Self {
+        Self(scaled)
+    }
+
     /// This sum `count` times over.
     #[must_use]
     pub fn times(self, count: u64) -> Self {

@@ -1,6 +1,7 @@
 //! Sums and means of per-list values, over all lists or by group (class, unit, slice).
 
 use super::fixed::Fixed;
+use super::words::{Reader, push_integer};
 use crate::error::{Error, Result};
 
 /// The mean, rounded once. NaN for no values.
@@ -98,6 +99,31 @@ impl GroupSums {
         Ok(total.mean(count))
     }
 
+    /// The sums as words, group after group: the number of values and the two words of their sum.
+    pub fn store(&self) -> Vec<u64> {
+        let mut words = Vec::with_capacity(3 * self.sums.len());
+        for (sum, &count) in self.sums.iter().zip(&self.counts) {
+            words.push(count);
+            push_integer(&mut words, sum.to_scaled());
+        }
+        words
+    }
+
+    /// The sums that [`GroupSums::store`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are three words per group.
+    pub fn restore(words: &[u64]) -> Result<Self> {
+        let refuse = || Error::Shape(format!("{} words are no stored sums of groups", words.len()));
+        let mut reader = Reader::new(words);
+        let mut groups = Self::empty(0);
+        while !reader.is_at_end() {
+            groups.counts.push(reader.word().ok_or_else(refuse)?);
+            groups.sums.push(Fixed::from_scaled(reader.integer().ok_or_else(refuse)?));
+        }
+        Ok(groups)
+    }
+
     /// The sum of each group.
     pub fn sums(&self) -> Vec<f64> {
         self.sums.iter().map(|sum| sum.to_f64()).collect()
@@ -136,6 +162,14 @@ mod tests {
         assert_eq!(groups.mean_of(&[true, false, true]), Ok(1.75 / 3.0));
         assert!(groups.mean_of(&[false, true, false]).unwrap().is_nan());
         assert!(groups.mean_of(&[true]).is_err() && groups.merge(&GroupSums::empty(2)).is_err());
+    }
+
+    #[test]
+    fn stored_sums_come_back() {
+        let groups = GroupSums::new(&[-1.0, 0.5, 0.1], &[2, 0, 2], 3).unwrap();
+        let words = groups.store();
+        assert_eq!(GroupSums::restore(&words), Ok(groups));
+        assert!(GroupSums::restore(&words[1..]).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::fixed::{Fixed, VALUE_LIMIT};
 use super::log_mean::LogMean;
+use super::words::{Reader, push_integer};
 use crate::error::{Error, Result};
 
 /// Sums of one metric over lists with relevant items.
@@ -54,6 +55,11 @@ impl<S> Cases<S> {
 
     fn each(&self) -> impl Iterator<Item = &S> {
         std::iter::once(&self.untied).chain(&self.tied)
+    }
+
+    /// What `next` returns one after another, in the order of [`Cases::each`].
+    fn read(mut next: impl FnMut() -> Option<S>) -> Option<Self> {
+        Some(Self { untied: next()?, tied: [next()?, next()?, next()?] })
     }
 }
 
@@ -124,6 +130,55 @@ impl ListSums {
         Ok(())
     }
 
+    /// The sums as words, the same for every split of the lists: numbers of lists and of those with a
+    /// tie at the cut-off, the kind of values, and the integers that make up each sum.
+    pub fn store(&self) -> Vec<u64> {
+        let mut words = vec![self.n_lists, self.n_crossing, u64::from(self.variance.is_some())];
+        push_integer(&mut words, self.variance.unwrap_or_default().to_scaled());
+        match &self.of_values {
+            Values::Plain(sums) => {
+                words.push(0);
+                sums.each().for_each(|sum| push_integer(&mut words, sum.to_scaled()));
+            }
+            Values::Logarithms(means) => {
+                words.push(1);
+                for mean in means.each() {
+                    words.push(mean.windows().len() as u64);
+                    for (window, sum) in mean.windows() {
+                        words.push(window.cast_unsigned());
+                        push_integer(&mut words, sum);
+                    }
+                }
+            }
+        }
+        words
+    }
+
+    /// The sums that [`ListSums::store`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for other words.
+    pub fn restore(words: &[u64]) -> Result<Self> {
+        let mut reader = Reader::new(words);
+        Self::read(&mut reader)
+            .filter(|_| reader.is_at_end())
+            .ok_or_else(|| Error::Shape("these are no stored sums of a metric".into()))
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let [n_lists, n_crossing, has_variance] = [reader.word()?, reader.word()?, reader.word()?];
+        let variance = Fixed::from_scaled(reader.integer()?);
+        let of_values = match reader.word()? {
+            0 => Values::Plain(Cases::read(|| Some(Fixed::from_scaled(reader.integer()?)))?),
+            1 => Values::Logarithms(Cases::read(|| {
+                let windows = (0..reader.word()?).map(|_| Some((reader.word()?.cast_signed(), reader.integer()?)));
+                Some(LogMean::from_windows(windows.collect::<Option<Vec<_>>>()?.into_iter()))
+            })?),
+            _ => return None,
+        };
+        Some(Self { n_lists, n_crossing, of_values, variance: (has_variance == 1).then_some(variance) })
+    }
+
     /// The means; NaN without lists.
     pub fn means(&self) -> ListMeans {
         let n_lists = self.n_lists;
@@ -159,6 +214,25 @@ mod tests {
         let means = whole.means();
         assert_eq!((means.n_lists, means.share_tied_at_cut), (4, 0.25));
         assert!((means.sd.unwrap() - 0.05).abs() < 1e-15);
+    }
+
+    #[test]
+    fn stored_sums_come_back() {
+        let mut all = [ListSums::new(false), ListSums::new(false), ListSums::new(true), ListSums::new(true)];
+        for sums in &mut all[1..3] {
+            sums.add(-0.25).unwrap();
+            sums.add_tied(-814.3, -0.1, f64::NEG_INFINITY.max(-1e4), Some(0.01), true).unwrap();
+        }
+        all[0].add_tied(0.5, 1.0, 0.0, None, false).unwrap();
+        for sums in all {
+            let words = sums.store();
+            assert_eq!(ListSums::restore(&words), Ok(sums));
+            for damaged in [&words[1..], &words[..words.len() - 1], &[&words[..], &[0]].concat()] {
+                assert!(ListSums::restore(damaged).is_err());
+            }
+        }
+        // The kind of values is none.
+        assert!(ListSums::restore(&[0, 0, 0, 0, 0, 2]).is_err());
     }
 
     #[test]

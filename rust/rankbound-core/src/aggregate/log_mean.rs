@@ -32,6 +32,16 @@ impl LogMean {
         }
     }
 
+    /// Each window and its sum, the lowest window first.
+    pub(super) fn windows(&self) -> impl ExactSizeIterator<Item = (i64, i128)> {
+        self.0.iter().map(|(&window, &sum)| (window, sum))
+    }
+
+    /// What some windows hold.
+    pub(super) fn from_windows(windows: impl Iterator<Item = (i64, i128)>) -> Self {
+        Self(windows.collect())
+    }
+
     /// The logarithm of the sum divided by `count`: minus infinity if nothing was added, NaN for a
     /// count of 0.
     pub fn log_mean(&self, count: u64) -> f64 {

@@ -8,6 +8,7 @@ mod fixed;
 mod groups;
 mod list_sums;
 mod log_mean;
+mod words;
 
 pub use catalogue::CatalogueSums;
 pub use concentration::{entropy, gini};

@@ -65,7 +65,7 @@ where
 {
     let (n_rows, n_items) = matrix.dim();
     if let Some(exclude) = &masks.exclude {
-        exclude.check_sizes(n_rows, n_items)?;
+        exclude.check_sizes(n_rows, (n_rows, n_items))?;
     }
     let k = request.k.min(n_items);
     let make = || (RowReader::<E::Native>::default(), Vec::new(), TopK::default());
@@ -105,18 +105,11 @@ where
     I: Copy + Into<i64> + Sync,
 {
     let n_lists = lists.starts.len();
-    let ends = lists.starts.iter().zip(lists.lengths).map(|(start, length)| start.saturating_add(*length));
-    if lists.lengths.len() != n_lists || ends.max().unwrap_or(0) > lists.items.len() {
-        return Err(Error::Shape(format!("{n_lists} lists do not fit the items listed")));
-    }
-    if lists.scores.is_some_and(|scores| scores.len() != lists.items.len()) {
-        return Err(Error::Shape("there must be one score per listed item".into()));
-    }
-    let make = || ListReader::new(n_items);
-    run(par, request, n_lists, n_items, LISTS_PER_TASK, make, |reader, tally, rows, values| {
+    lists.check_sizes(n_lists)?;
+    let make = || (ListReader::new(n_items), Vec::new());
+    run(par, request, n_lists, n_items, LISTS_PER_TASK, make, |(reader, buffer), tally, rows, values| {
         for (position, &list) in rows.iter().enumerate() {
-            let items = &lists.items[lists.starts[list]..][..lists.lengths[list]];
-            let scores = lists.scores.map(|scores| &scores[lists.starts[list]..][..items.len()]);
+            let (items, scores) = lists.list(list, buffer);
             reader.read(&mut tally.top, list, items, scores, rules)?;
             let Top { above, members, slots, .. } = &tally.top;
             tally.exposure.add_listed(above, members, *slots);

@@ -3,7 +3,7 @@ use ndarray::{Array2, array};
 use super::*;
 use crate::aggregate::GroupSums;
 use crate::error::{Error, Result};
-use crate::input::{Masks, Targets};
+use crate::input::{Column, Masks, Targets};
 use crate::metric::RankWeights;
 use crate::par::Par;
 use crate::profile::ItemLists;
@@ -19,7 +19,7 @@ fn scan(scores: &Array2<f64>, request: &Request<'_>) -> Found {
 }
 
 fn scan_one_list(items: &[i64], scores: Option<&[f64]>, k: usize, measures: &[&ListMeasure]) -> Result<Found> {
-    let lists = ItemLists { items, scores, starts: &[0], lengths: &[items.len()] };
+    let lists = ItemLists { items, scores: scores.map(Column::Wide), starts: &[0], lengths: &[items.len()] };
     let rules = TopRules { k, as_listed: false, keep_first: false, check_scores: true };
     Par::unwatched(1, |par| scan_lists(par, &lists, 5, rules, &request(k, &[0], measures)))
 }
@@ -162,7 +162,8 @@ fn lists_say_what_scores_say() {
 #[test]
 fn an_item_listed_again_can_be_left_out() {
     let measure = weights(&[1.0, 2.0, 4.0, 8.0, 16.0]);
-    let lists = ItemLists { items: &[3_i64, 3, 1], scores: Some(&[3.0, 2.0, 1.0]), starts: &[0], lengths: &[3] };
+    let lists =
+        ItemLists { items: &[3_i64, 3, 1], scores: Some(Column::Wide(&[3.0, 2.0, 1.0])), starts: &[0], lengths: &[3] };
     let rules = TopRules { k: 2, as_listed: false, keep_first: true, check_scores: true };
     let of = |rules| Par::unwatched(1, |par| scan_lists(par, &lists, 5, rules, &request(2, &[0], &[&measure])));
     assert_eq!(of(rules).unwrap().values, [[5.0]]);

@@ -11,7 +11,7 @@ use crate::kernel::Kernel;
 /// Which scores of a matrix are not candidates.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Masks<'a> {
-    /// Excluded columns per graded list.
+    /// Excluded columns of each graded list.
     pub exclude: Option<Exclusion<'a>>,
     /// Whether a score of -inf means "not a candidate" instead of a mistake.
     pub neg_inf: bool,
@@ -79,7 +79,7 @@ impl<T: Kernel> RowReader<T> {
         &'r mut self,
         matrix: &'r ArrayView2<'_, E>,
         (position, list, index): (usize, usize, usize),
-        masks: &Masks<'r>,
+        masks: &Masks<'_>,
     ) -> Result<Row<'r, T>>
     where
         E: Element<Native = T>,
@@ -87,15 +87,19 @@ impl<T: Kernel> RowReader<T> {
         let n_classes = matrix.ncols();
         let lent = if self.block.is_empty() { matrix.row(index).to_slice().and_then(E::lend) } else { None };
         let scores = lent.unwrap_or_else(|| &self.block[position * n_classes..(position + 1) * n_classes]);
-        let excluded = masks.exclude.map_or(&[][..], |exclude| exclude.row(list));
-        if excluded.is_empty() && !masks.neg_inf {
-            return Ok(Row { scores, masked: excluded });
+        match &masks.exclude {
+            Some(exclude) => exclude.fill((list, index), &mut self.masked),
+            None => self.masked.clear(),
         }
-        self.masked.clear();
-        self.masked.extend_from_slice(excluded);
+        let n_excluded = self.masked.len();
+        if n_excluded == 0 && !masks.neg_inf {
+            return Ok(Row { scores, masked: &self.masked });
+        }
         if !T::all_candidates(scores) {
-            let odd = scores.iter().enumerate().filter(|(_, score)| !score.is_candidate());
-            for (column, score) in odd.filter(|(column, _)| excluded.binary_search(&(*column as u32)).is_err()) {
+            for (column, score) in scores.iter().enumerate().filter(|(_, score)| !score.is_candidate()) {
+                if self.masked[..n_excluded].binary_search(&(column as u32)).is_ok() {
+                    continue;
+                }
                 if !(masks.neg_inf && *score == T::MASKED && !score.is_finite()) {
                     return Err(score.refusal(index, column));
                 }

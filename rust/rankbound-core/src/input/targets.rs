@@ -9,6 +9,7 @@ pub struct Targets<'a> {
     items: &'a [u32],
     grades: Option<&'a [f64]>,
     n_items: usize,
+    keeps_items: bool,
 }
 
 impl<'a> Targets<'a> {
@@ -25,7 +26,7 @@ impl<'a> Targets<'a> {
         if grades.is_some_and(|grades| grades.len() != items.len() || !grades.iter().all(|&grade| grade > 0.0)) {
             return Err(Error::Shape("targets: every item needs a grade above 0".into()));
         }
-        let targets = Self { starts, items, grades, n_items };
+        let targets = Self { starts, items, grades, n_items, keeps_items: false };
         for list in 0..targets.len() {
             let listed = targets.list(list).0;
             let in_range = listed.last().is_none_or(|&item| (item as usize) < n_items);
@@ -36,6 +37,17 @@ impl<'a> Targets<'a> {
             }
         }
         Ok(targets)
+    }
+
+    /// Lets profiles remember which items they are of, for groups of items.
+    #[must_use]
+    pub fn keeping_items(self, keeps_items: bool) -> Self {
+        Self { keeps_items, ..self }
+    }
+
+    /// Whether profiles remember which items they are of.
+    pub fn keeps_items(&self) -> bool {
+        self.keeps_items
     }
 
     /// Number of lists.

@@ -2,6 +2,7 @@ use ndarray::Array2;
 
 use super::{Exclusion, Masks, RowReader};
 use crate::error::{Error, Result};
+use crate::kernel::column;
 use crate::testing::{Cell, Layout};
 
 #[test]
@@ -26,7 +27,43 @@ fn malformed_exclusions_are_refused() {
         assert!(!fits(starts, columns), "{starts:?} {columns:?}");
     }
     let rows_may_restart = Exclusion::new(&[0, 1, 2], &[3, 0], 2, 4).unwrap();
-    assert_eq!([rows_may_restart.row(0), rows_may_restart.row(1)], [[3], [0]]);
+    assert_eq!([0, 1].map(|list| excluded(&rows_may_restart, (list, 0))), [[3], [0]]);
+}
+
+fn excluded(exclusion: &Exclusion<'_>, place: (usize, usize)) -> Vec<u32> {
+    let mut columns = vec![9];
+    exclusion.fill(place, &mut columns);
+    columns
+}
+
+/// Lists name columns by list, marks by row: the second list is of the first row.
+#[test]
+fn what_is_listed_and_what_is_marked_is_left_out_once() {
+    let marks = [ndarray::array![[0_u8, 1, 0, 2, 0], [0; 5]], ndarray::array![[0, 0, 0, 1, 1], [1, 0, 0, 0, 0]]];
+    let views = [marks[0].view(), marks[1].view()];
+    let exclusion = Exclusion::new(&[0, 2, 2, 3], &[0, 4, 2], 3, 5).unwrap().with_marks(&views);
+    let expected = [vec![0, 1, 3, 4], vec![1, 3, 4], vec![0, 2]];
+    for (list, expected) in expected.iter().enumerate() {
+        let place = (list, list / 2);
+        assert_eq!(excluded(&exclusion, place), *expected);
+        let has: Vec<u32> = (0..5).filter(|&at| exclusion.has(place, at as usize)).collect();
+        assert_eq!(has, *expected);
+        for (start, end) in [(0, 5), (1, 4), (3, 3)] {
+            let mut seen = vec![];
+            exclusion.visit(place, start..end, |at| seen.push(column(at)));
+            seen.sort_unstable();
+            seen.dedup();
+            let within = |at: &&u32| (start..end).contains(&(**at as usize));
+            assert_eq!(seen, expected.iter().filter(within).copied().collect::<Vec<_>>());
+        }
+    }
+    assert!(exclusion.check_sizes(3, (2, 5)).is_ok());
+    for (n_lists, shape) in [(2, (2, 5)), (3, (3, 5)), (3, (2, 4))] {
+        assert!(matches!(exclusion.check_sizes(n_lists, shape), Err(Error::Shape(_))));
+    }
+    let marked = Exclusion::nothing(5).with_marks(&views[1..]);
+    assert_eq!(excluded(&marked, (7, 0)), [3, 4]);
+    assert!(marked.check_sizes(8, (2, 5)).is_ok());
 }
 
 /// Scores and masked columns of a row.

@@ -1,10 +1,10 @@
 //! Vectors in, tie profiles out: scores are made in blocks that stay in cache and counted there.
 
-use super::list::{Profiles, TieGroup};
+use super::list::{Profiles, RelevantItem, TieGroup};
 use crate::error::{Error, Result};
 use crate::input::{Embeddings, Exclusion, Targets};
 use crate::kernel::{
-    Coder, Codes, Kernel, LANES, ROWS, SCORES_PER_BLOCK, Thresholds, column, count_block, score, score_panels,
+    Coder, Codes, Kernel, LANES, ROWS, SCORES_PER_BLOCK, Thresholds, count_block, score, score_panels,
 };
 use crate::par::Par;
 
@@ -60,14 +60,14 @@ pub fn profile_embeddings(
         )));
     }
     if let Some(exclude) = &exclude {
-        exclude.check_sizes(n_queries, n_items)?;
+        exclude.check_sizes(n_queries, (n_queries, n_items))?;
     }
     par.told_as(|_| 0, |par| embeddings.check(par))?;
     let cut = Cut::new(n_queries, embeddings.n_dimensions(), par.num_threads);
     profile_cut(par, &Job { embeddings, targets, exclude }, drop_masked, cut)
 }
 
-fn profile_cut(par: &mut Par<'_>, job: &Job<'_, '_>, drop_masked: bool, cut: Cut) -> Result<(Profiles, u64)> {
+fn profile_cut(par: &mut Par<'_>, job: &Job<'_, '_, '_>, drop_masked: bool, cut: Cut) -> Result<(Profiles, u64)> {
     let n_queries = job.targets.len();
     let mut shares: Vec<Share> = (0..n_queries)
         .step_by(cut.queries_per_task)
@@ -87,21 +87,45 @@ fn profile_cut(par: &mut Par<'_>, job: &Job<'_, '_>, drop_masked: bool, cut: Cut
             par.run(shares.iter_mut(), workspace, |workspace, share| share.count(job, (first, end), &panels, workspace))
         })?;
     }
-    let mut profiles = Profiles::new(job.targets.is_graded());
+    let mut profiles = Profiles::of(&job.targets);
     let n_masked = shares.into_iter().map(|share| share.finish(job, drop_masked, &mut profiles)).sum();
     Ok((profiles, n_masked))
 }
 
 /// What is scored and counted.
-struct Job<'a, 't> {
+struct Job<'a, 't, 'e> {
     embeddings: Embeddings<'a>,
     targets: Targets<'t>,
-    exclude: Option<Exclusion<'t>>,
+    exclude: Option<Exclusion<'e>>,
 }
 
-impl<'t> Job<'_, 't> {
-    fn excluded(&self, query: usize) -> &'t [u32] {
-        self.exclude.map_or(&[][..], |exclude| exclude.row(query))
+impl Job<'_, '_, '_> {
+    /// Puts the items that are no candidates for a query into `excluded`, rising.
+    fn fill_excluded(&self, query: usize, excluded: &mut Vec<u32>) {
+        if let Some(exclude) = &self.exclude {
+            exclude.fill((query, query), excluded);
+        }
+    }
+
+    /// Puts the excluded ones of a query's items from `start` below every threshold.
+    fn mask(&self, query: usize, start: usize, scores: &mut [f32]) {
+        if let Some(exclude) = &self.exclude {
+            let items = start..start + scores.len();
+            exclude.visit((query, query), items, |item| scores[item - start] = f32::NEG_INFINITY);
+        }
+    }
+
+    /// The first candidate of a query among items from `start` whose score is not finite.
+    fn non_finite(&self, query: usize, start: usize, scores: &[f32]) -> Option<(usize, f32)> {
+        if f32::all_finite(scores) {
+            return None;
+        }
+        let odd = scores.iter().enumerate().filter(|(_, score)| !score.is_finite());
+        odd.map(|(at, &score)| (start + at, score)).find(|&(item, _)| !self.is_excluded(query, item))
+    }
+
+    fn is_excluded(&self, query: usize, item: usize) -> bool {
+        self.exclude.is_some_and(|exclude| exclude.has((query, query), item))
     }
 
     /// Copies items into panels of [`LANES`], each their biases and then dimension after dimension.
@@ -154,12 +178,13 @@ impl Share {
         Self { first, end, thresholds: Vec::new(), counts: Vec::new(), coders: Vec::new() }
     }
 
-    fn score_relevant(&mut self, job: &Job<'_, '_>) -> Result<()> {
+    fn score_relevant(&mut self, job: &Job<'_, '_, '_>) -> Result<()> {
         let Embeddings { queries, items, similarity, .. } = job.embeddings;
         let n_items = job.targets.n_items();
         let [mut query_vector, mut item_vector] = [(); 2].map(|()| vec![0.0; job.embeddings.n_dimensions()]);
+        let mut excluded = Vec::new();
         for query in self.first..self.end {
-            let excluded = job.excluded(query);
+            job.fill_excluded(query, &mut excluded);
             if excluded.len() == n_items {
                 return Err(Error::AllMasked { row: query, n_classes: n_items });
             }
@@ -179,7 +204,7 @@ impl Share {
     /// Counts a chunk of items for every query of the share.
     fn count(
         &mut self,
-        job: &Job<'_, '_>,
+        job: &Job<'_, '_, '_>,
         (first, end): (usize, usize),
         panels: &[[f32; LANES]],
         workspace: &mut Workspace,
@@ -194,12 +219,11 @@ impl Share {
                 workspace.score(&job.embeddings, group, panels);
                 for (query, scores) in (row..self.end.min(row + ROWS)).zip(&mut workspace.scores) {
                     let scores = &mut scores.as_flattened_mut()[..items.len()];
-                    let excluded = job.excluded(query);
-                    if let Some((item, value)) = non_finite(scores, start, excluded) {
+                    if let Some((item, value)) = job.non_finite(query, start, scores) {
                         let earlier = refused.is_none_or(|(other, at, _)| (query, item) < (other, at));
                         refused = if earlier { Some((query, item, value)) } else { refused };
                     }
-                    mask(scores, start, excluded);
+                    job.mask(query, start, scores);
                     count_block(scores, &mut self.thresholds_of(query), &mut workspace.codes);
                 }
             }
@@ -215,22 +239,21 @@ impl Share {
     }
 
     /// Adds the profiles and returns how many relevant items are no candidates.
-    fn finish(self, job: &Job<'_, '_>, drop_masked: bool, profiles: &mut Profiles) -> u64 {
+    fn finish(self, job: &Job<'_, '_, '_>, drop_masked: bool, profiles: &mut Profiles) -> u64 {
         let mut counts = self.counts.into_iter();
         let (mut found, mut missing) = (Vec::new(), Vec::new());
         let mut n_masked = 0;
         for query in self.first..self.end {
             let (relevant, grades) = job.targets.list(query);
-            let excluded = job.excluded(query);
             found.clear();
             missing.clear();
-            for (at, item) in relevant.iter().enumerate() {
-                let grade = grades.get(at).copied().unwrap_or(1.0);
-                if excluded.binary_search(item).is_ok() {
+            for (at, &item) in relevant.iter().enumerate() {
+                let own = RelevantItem { item, grade: grades.get(at).copied().unwrap_or(1.0) };
+                if job.is_excluded(query, item as usize) {
                     n_masked += 1;
-                    missing.push(grade);
+                    missing.push(own);
                 } else if let Some([better, tied]) = counts.next() {
-                    found.push((TieGroup { better, tied, relevant: 1 }, grade));
+                    found.push((TieGroup { better, tied, relevant: 1 }, own));
                 }
             }
             if drop_masked {
@@ -274,24 +297,6 @@ impl Workspace {
         let queries = &self.queries[group * n_dimensions..(group + 1) * n_dimensions];
         score_panels(embeddings.similarity, queries, panels, &mut self.scores.each_mut().map(Vec::as_mut_slice));
     }
-}
-
-/// The first candidate among items from `start` whose score is not finite.
-fn non_finite(scores: &[f32], start: usize, excluded: &[u32]) -> Option<(usize, f32)> {
-    if f32::all_finite(scores) {
-        return None;
-    }
-    let candidate = |item: usize| excluded.binary_search(&column(item)).is_err();
-    let odd = scores.iter().enumerate().filter(|(_, score)| !score.is_finite());
-    odd.map(|(at, &score)| (start + at, score)).find(|&(item, _)| candidate(item))
-}
-
-/// Puts excluded items below every threshold.
-fn mask(scores: &mut [f32], start: usize, excluded: &[u32]) {
-    let from = excluded.partition_point(|&item| (item as usize) < start);
-    let items = excluded[from..].iter().map(|&item| item as usize - start);
-    let end = scores.len();
-    items.take_while(|&at| at < end).for_each(|at| scores[at] = f32::NEG_INFINITY);
 }
 
 #[cfg(test)]

@@ -1,5 +1,9 @@
 //! Lists with any number of relevant items: the tie groups that hold them.
 
+use crate::error::{Error, Result};
+use crate::input::Targets;
+use crate::kernel::column;
+
 /// A tie group of a list that holds at least one relevant item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TieGroup {
@@ -9,6 +13,15 @@ pub struct TieGroup {
     pub tied: u32,
     /// Relevant ones among them (`r`), at least 1.
     pub relevant: u32,
+}
+
+/// A relevant item.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RelevantItem {
+    /// The item.
+    pub item: u32,
+    /// Its grade; 1 if grades do not matter.
+    pub grade: f64,
 }
 
 /// One list: its tie groups from the top down, and what its relevant items are worth.
@@ -49,13 +62,20 @@ pub struct Profiles {
     n_relevant: Vec<u32>,
     // Each list's grades, as many as it has relevant items; none if no list is graded.
     grades: Option<Vec<f64>>,
-    grade_ends: Vec<usize>,
+    // The items that have them, if any group of items is to be looked at.
+    items: Option<Vec<u32>>,
+    // Where the grades and items of each list end.
+    relevant_ends: Vec<usize>,
 }
 
 impl Profiles {
-    /// No lists yet; with `graded`, every list that is added brings its grades.
-    pub fn new(graded: bool) -> Self {
-        Self { grades: graded.then(Vec::new), ..Self::default() }
+    /// No lists yet; they will have the grades of the targets, and their items if the targets keep them.
+    pub fn of(targets: &Targets<'_>) -> Self {
+        Self {
+            grades: targets.is_graded().then(Vec::new),
+            items: targets.keeps_items().then(Vec::new),
+            ..Self::default()
+        }
     }
 
     /// Number of lists.
@@ -96,65 +116,105 @@ impl Profiles {
     /// # Panics
     /// If there is no such list.
     pub fn list(&self, list: usize) -> TieProfile<'_> {
-        let grades = self.grades.as_ref().map_or(&[][..], |grades| {
-            &grades[list.checked_sub(1).map_or(0, |before| self.grade_ends[before])..self.grade_ends[list]]
-        });
+        let grades = self.grades.as_ref().map_or(&[][..], |grades| &grades[self.relevant_range(list)]);
         let start = list.checked_sub(1).map_or(0, |before| self.ends[before]);
         TieProfile { groups: &self.groups[start..self.ends[list]], n_relevant: self.n_relevant[list], grades }
     }
 
-    /// Adds a list from the relevant items found among its candidates, in any order, each as its
-    /// placement and grade, and the grades of those that are no candidates.
-    pub fn push(&mut self, found: &mut [(TieGroup, f64)], missing: &[f64]) {
+    /// The profiles against the relevant items whose code is `code` alone; all others stay candidates.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the profiles do not know their items, or an item has no code.
+    pub fn of_group(&self, codes: &[i32], code: i32) -> Result<Self> {
+        let Some(items) = &self.items else { return Err(Error::Shape("the profiles do not know their items".into())) };
+        if let Some(item) = items.iter().find(|item| codes.len() <= **item as usize) {
+            return Err(Error::Shape(format!("item {item} has no group: there are {} codes", codes.len())));
+        }
+        let mut of = Self { grades: self.grades.as_ref().map(|_| Vec::new()), ..Self::default() };
+        for list in 0..self.len() {
+            let mut keep = |places: std::ops::Range<usize>| {
+                let kept = places.filter(|&at| codes[items[at] as usize] == code);
+                kept.map(|at| of.grades.iter_mut().zip(&self.grades).for_each(|(own, all)| own.push(all[at]))).count()
+            };
+            let range = self.relevant_range(list);
+            let mut at = range.start;
+            let mut n_relevant = 0;
+            for &group in self.list(list).groups {
+                let next = at + group.relevant as usize;
+                let relevant = column(keep(at..next));
+                if relevant > 0 {
+                    of.groups.push(TieGroup { relevant, ..group });
+                }
+                n_relevant += relevant;
+                at = next;
+            }
+            n_relevant += column(keep(at..range.end));
+            of.end_list(n_relevant);
+        }
+        Ok(of)
+    }
+
+    fn relevant_range(&self, list: usize) -> std::ops::Range<usize> {
+        list.checked_sub(1).map_or(0, |before| self.relevant_ends[before])..self.relevant_ends[list]
+    }
+
+    /// Adds a list from the relevant items found among its candidates, in any order, each with its
+    /// placement, and those that are no candidates.
+    pub fn push(&mut self, found: &mut [(TieGroup, RelevantItem)], missing: &[RelevantItem]) {
         // Within a group by falling grade: rounded sums must not depend on the order of the items.
-        found.sort_unstable_by(|(at, grade), (other, others)| {
-            at.better.cmp(&other.better).then_with(|| others.total_cmp(grade))
+        found.sort_unstable_by(|(at, own), (other, others)| {
+            at.better.cmp(&other.better).then_with(|| others.grade.total_cmp(&own.grade))
         });
         let start = self.groups.len();
-        for (at, grade) in found.iter() {
+        for (at, own) in found.iter() {
             match self.groups[start..].last_mut() {
                 Some(group) if group.better == at.better => group.relevant += at.relevant,
                 _ => self.groups.push(*at),
             }
-            if let Some(grades) = &mut self.grades {
-                grades.push(*grade);
-            }
+            self.push_item(*own);
         }
-        if let Some(grades) = &mut self.grades {
-            grades.extend_from_slice(missing);
-            self.grade_ends.push(grades.len());
-        }
-        self.ends.push(self.groups.len());
-        let n_relevant = found.iter().map(|(at, _)| at.relevant).sum::<u32>() + crate::kernel::column(missing.len());
-        self.n_relevant.push(n_relevant);
+        missing.iter().for_each(|own| self.push_item(*own));
+        self.end_list(found.iter().map(|(at, _)| at.relevant).sum::<u32>() + column(missing.len()));
     }
 
-    /// Adds a list without ties from the places of its relevant items, rising, with their grades, and
-    /// the grades of those that are no candidates.
-    pub fn push_untied(&mut self, found: impl Iterator<Item = (u32, f64)>, missing: &[f64]) {
+    /// Adds a list without ties from its relevant items, each with its place, rising, and those that
+    /// are no candidates.
+    pub fn push_untied(&mut self, found: impl Iterator<Item = (u32, RelevantItem)>, missing: &[RelevantItem]) {
         let start = self.groups.len();
-        for (better, grade) in found {
+        for (better, own) in found {
             self.groups.push(TieGroup { better, tied: 1, relevant: 1 });
-            if let Some(grades) = &mut self.grades {
-                grades.push(grade);
-            }
+            self.push_item(own);
         }
+        missing.iter().for_each(|own| self.push_item(*own));
+        self.end_list(column(self.groups.len() - start + missing.len()));
+    }
+
+    fn push_item(&mut self, own: RelevantItem) {
         if let Some(grades) = &mut self.grades {
-            grades.extend_from_slice(missing);
-            self.grade_ends.push(grades.len());
+            grades.push(own.grade);
         }
+        if let Some(items) = &mut self.items {
+            items.push(own.item);
+        }
+    }
+
+    fn end_list(&mut self, n_relevant: u32) {
         self.ends.push(self.groups.len());
-        self.n_relevant.push(crate::kernel::column(self.groups.len() - start + missing.len()));
+        self.n_relevant.push(n_relevant);
+        self.relevant_ends.push(self.relevant_ends.last().unwrap_or(&0) + n_relevant as usize);
     }
 
     /// Adds the lists of another collection behind these.
     pub fn append(&mut self, mut other: Self) {
-        let (groups, grades) = (self.groups.len(), self.grades.as_ref().map_or(0, Vec::len));
+        let (groups, relevant) = (self.groups.len(), self.relevant_ends.last().copied().unwrap_or(0));
         self.ends.extend(other.ends.iter().map(|end| end + groups));
-        self.grade_ends.extend(other.grade_ends.iter().map(|end| end + grades));
+        self.relevant_ends.extend(other.relevant_ends.iter().map(|end| end + relevant));
         self.groups.append(&mut other.groups);
         self.n_relevant.append(&mut other.n_relevant);
         if let (Some(mine), Some(theirs)) = (&mut self.grades, &mut other.grades) {
+            mine.append(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.items, &mut other.items) {
             mine.append(theirs);
         }
     }
@@ -194,17 +254,27 @@ impl BrokenTies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::graded_profiles;
 
     fn at(better: u32, tied: u32) -> TieGroup {
         TieGroup { better, tied, relevant: 1 }
     }
 
+    fn of(item: u32, grade: f64) -> RelevantItem {
+        RelevantItem { item, grade }
+    }
+
+    fn three_lists() -> Profiles {
+        let mut profiles = graded_profiles();
+        profiles.push(&mut [(at(5, 1), of(3, 3.0)), (at(1, 4), of(1, 1.0)), (at(1, 4), of(2, 2.0))], &[of(8, 9.0)]);
+        profiles.push(&mut [], &[]);
+        profiles.push(&mut [(at(0, 1), of(2, 4.0))], &[]);
+        profiles
+    }
+
     #[test]
     fn items_of_one_group_meet_there_with_their_grades() {
-        let mut profiles = Profiles::new(true);
-        profiles.push(&mut [(at(5, 1), 3.0), (at(1, 4), 1.0), (at(1, 4), 2.0)], &[9.0]);
-        profiles.push(&mut [], &[]);
-        profiles.push(&mut [(at(0, 1), 4.0)], &[]);
+        let profiles = three_lists();
         let list = profiles.list(0);
         assert_eq!(list.groups, [TieGroup { better: 1, tied: 4, relevant: 2 }, at(5, 1)]);
         assert_eq!((list.n_relevant, list.grades), (4, &[2.0, 1.0, 3.0, 9.0][..]));
@@ -216,10 +286,29 @@ mod tests {
         assert_eq!((twice.list(3), twice.list(5)), (profiles.list(0), profiles.list(2)));
     }
 
+    /// Groups of items after the fact, against lists that had those relevant items alone.
+    #[test]
+    fn a_group_of_items_has_the_profiles_of_its_items_alone() {
+        let mut profiles = three_lists();
+        profiles.append(three_lists());
+        let codes = [0, 0, 7, 7, 0, 0, 0, 0, 7];
+        let group = profiles.of_group(&codes, 7).unwrap();
+        let mut alone = Profiles::of(&Targets::new(&[0], &[], Some(&[]), 9).unwrap());
+        for _ in 0..2 {
+            alone.push(&mut [(at(5, 1), of(3, 3.0)), (at(1, 4), of(2, 2.0))], &[of(8, 9.0)]);
+            alone.push(&mut [], &[]);
+            alone.push(&mut [(at(0, 1), of(2, 4.0))], &[]);
+        }
+        assert_eq!(group, alone);
+        let nobody = profiles.of_group(&codes, 1).unwrap();
+        assert_eq!((nobody.n_relevant(), nobody.groups().0.len()), (&[0; 6][..], 0));
+        assert!(profiles.of_group(&codes[..8], 7).is_err() && group.of_group(&codes, 7).is_err());
+    }
+
     #[test]
     fn broken_ties_put_relevant_items_first_or_last_in_their_group() {
-        let mut profiles = Profiles::new(true);
-        profiles.push(&mut [(at(1, 4), 1.0), (at(1, 4), 2.0)], &[9.0]);
+        let mut profiles = graded_profiles();
+        profiles.push(&mut [(at(1, 4), of(0, 1.0)), (at(1, 4), of(1, 2.0))], &[of(2, 9.0)]);
         let mut broken = BrokenTies::default();
         let best = broken.of(profiles.list(0), true);
         assert_eq!((best.groups, best.grades), (&[at(1, 1), at(2, 1)][..], &[2.0, 1.0, 9.0][..]));

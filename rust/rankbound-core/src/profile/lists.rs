@@ -1,8 +1,8 @@
 //! Ranked lists in, tie profiles out: where the relevant items stand in what was listed.
 
-use super::list::{Profiles, TieGroup};
+use super::list::{Profiles, RelevantItem, TieGroup};
 use crate::error::{Error, Result};
-use crate::input::Targets;
+use crate::input::{Column, Targets, Values};
 use crate::kernel::column;
 use crate::par::Par;
 
@@ -15,11 +15,39 @@ pub struct ItemLists<'a, I> {
     /// Items, best first, list after list.
     pub items: &'a [I],
     /// Their scores, falling within a list; without, the order is the order.
-    pub scores: Option<&'a [f64]>,
+    pub scores: Option<Values<'a>>,
     /// Where each list starts among the items.
     pub starts: &'a [usize],
     /// How many items each list has.
     pub lengths: &'a [usize],
+}
+
+impl<I> ItemLists<'_, I> {
+    /// Checks that the lists lie within the items and scores.
+    pub(crate) fn check_sizes(&self, n_lists: usize) -> Result<()> {
+        let ends = self.starts.iter().zip(self.lengths).map(|(start, length)| start.saturating_add(*length));
+        if self.starts.len() != n_lists || self.lengths.len() != n_lists || ends.max().unwrap_or(0) > self.items.len() {
+            return Err(Error::Shape(format!("{n_lists} lists do not fit the items listed")));
+        }
+        if self.scores.is_some_and(|scores| scores.len() != self.items.len()) {
+            return Err(Error::Shape("there must be one score per listed item".into()));
+        }
+        Ok(())
+    }
+
+    /// The items of a list and their scores, which go through `buffer` if they are not of 64 bits.
+    pub(crate) fn list<'b>(&'b self, list: usize, buffer: &'b mut Vec<f64>) -> (&'b [I], Option<&'b [f64]>) {
+        let within = self.starts[list]..self.starts[list] + self.lengths[list];
+        let scores = self.scores.as_ref().map(|scores| match scores {
+            Column::Wide(scores) => &scores[within.clone()],
+            Column::Narrow(_) => {
+                buffer.clear();
+                scores.copy(within.clone(), buffer);
+                buffer
+            }
+        });
+        (&self.items[within], scores)
+    }
 }
 
 /// What to do about a tie at the end of a list, which items beyond it may share.
@@ -63,28 +91,21 @@ where
     I: Copy + Into<i64> + Sync,
 {
     let n_lists = targets.len();
-    let ends = lists.starts.iter().zip(lists.lengths).map(|(start, length)| start.saturating_add(*length));
-    if lists.starts.len() != n_lists || lists.lengths.len() != n_lists || ends.max().unwrap_or(0) > lists.items.len() {
-        return Err(Error::Shape(format!("{} lists for {n_lists} rows of targets", lists.starts.len())));
-    }
-    if lists.scores.is_some_and(|scores| scores.len() != lists.items.len()) {
-        return Err(Error::Shape("there must be one score per listed item".into()));
-    }
+    lists.check_sizes(n_lists)?;
     let mut parts: Vec<(Profiles, u64)> =
-        (0..n_lists.div_ceil(LISTS_PER_TASK)).map(|_| (Profiles::new(targets.is_graded()), 0)).collect();
+        (0..n_lists.div_ceil(LISTS_PER_TASK)).map(|_| (Profiles::of(targets), 0)).collect();
     par.run(
         parts.iter_mut().zip((0..n_lists).step_by(LISTS_PER_TASK)),
-        || Finder::new(targets.n_items()),
-        |finder, ((profiles, n_open), first)| {
+        || (Finder::new(targets.n_items()), Vec::new()),
+        |(finder, buffer), ((profiles, n_open), first)| {
             for list in first..(first + LISTS_PER_TASK).min(n_lists) {
-                let items = &lists.items[lists.starts[list]..][..lists.lengths[list]];
-                let scores = lists.scores.map(|scores| &scores[lists.starts[list]..][..items.len()]);
+                let (items, scores) = lists.list(list, buffer);
                 *n_open += u64::from(finder.profile(list, items, scores, targets, rules, profiles)?);
             }
             Ok(())
         },
     )?;
-    let mut whole = Profiles::new(targets.is_graded());
+    let mut whole = Profiles::of(targets);
     let mut n_open = 0;
     for (profiles, open) in parts {
         whole.append(profiles);
@@ -103,8 +124,8 @@ pub(crate) struct Finder {
     // Bits per item, all 0 between two lists: few enough to stay in the nearest cache.
     marks: Vec<u64>,
     n_items: usize,
-    found: Vec<(TieGroup, f64)>,
-    missing: Vec<f64>,
+    found: Vec<(TieGroup, RelevantItem)>,
+    missing: Vec<RelevantItem>,
     // Place and item of the relevant ones that are listed, and the items of those that are not.
     positions: Vec<(u32, u32)>,
     absent: Vec<u32>,
@@ -145,18 +166,20 @@ impl Finder {
     ) -> Result<bool> {
         let (relevant, grades) = targets.list(list);
         self.find(list, items, relevant, rules.keep_first)?;
-        let grade = |item: u32| {
-            if grades.is_empty() { 1.0 } else { relevant.binary_search(&item).map_or(1.0, |at| grades[at]) }
+        let own = |item: u32| {
+            let grade =
+                if grades.is_empty() { 1.0 } else { relevant.binary_search(&item).map_or(1.0, |at| grades[at]) };
+            RelevantItem { item, grade }
         };
         self.missing.clear();
-        self.missing.extend(self.absent.iter().map(|&item| grade(item)));
-        let found = self.positions.iter().map(|&(place, item)| (place, grade(item)));
+        self.missing.extend(self.absent.iter().map(|&item| own(item)));
+        let found = self.positions.iter().map(|&(place, item)| (place, own(item)));
         let Some(scores) = scores else {
             profiles.push_untied(found, &self.missing);
             return Ok(false);
         };
         self.found.clear();
-        self.found.extend(found.map(|(better, grade)| (TieGroup { better, tied: 1, relevant: 1 }, grade)));
+        self.found.extend(found.map(|(better, own)| (TieGroup { better, tied: 1, relevant: 1 }, own)));
         if rules.check_scores {
             check_scores(list, scores)?;
         }
@@ -276,25 +299,25 @@ impl Finder {
 /// `found` is in rising order of `better`. Of a list of `n_listed` items out of an unknown number the
 /// catalogue ends beyond every list.
 pub(super) fn close_tie(
-    found: &mut Vec<(TieGroup, f64)>,
-    missing: &mut Vec<f64>,
+    found: &mut Vec<(TieGroup, RelevantItem)>,
+    missing: &mut Vec<RelevantItem>,
     last: TieGroup,
     (n_listed, n_items): (usize, Option<usize>),
     favourable: bool,
 ) {
     let start = found.partition_point(|(at, _)| at.better < last.better);
-    let mut grades: Vec<f64> = found.drain(start..).map(|(_, grade)| grade).collect();
-    grades.append(missing);
-    grades.sort_unstable_by(f64::total_cmp);
-    let mut first = n_items.unwrap_or(usize::MAX) - grades.len();
+    let mut tied: Vec<RelevantItem> = found.drain(start..).map(|(_, own)| own).collect();
+    tied.append(missing);
+    tied.sort_unstable_by(|own, other| own.grade.total_cmp(&other.grade));
+    let mut first = n_items.unwrap_or(usize::MAX) - tied.len();
     if favourable {
-        grades.reverse();
+        tied.reverse();
         first = last.better as usize;
     }
-    let n_inside = n_listed.saturating_sub(first).min(grades.len());
-    missing.extend_from_slice(&grades[n_inside..]);
-    let place = |(place, &grade)| (TieGroup { better: column(first + place), tied: 1, relevant: 1 }, grade);
-    found.extend(grades[..n_inside].iter().enumerate().map(place));
+    let n_inside = n_listed.saturating_sub(first).min(tied.len());
+    missing.extend_from_slice(&tied[n_inside..]);
+    let place = |(place, &own)| (TieGroup { better: column(first + place), tied: 1, relevant: 1 }, own);
+    found.extend(tied[..n_inside].iter().enumerate().map(place));
 }
 
 /// Refuses scores that are NaN or rise.
@@ -316,7 +339,7 @@ mod tests {
     fn profile(items: &[i64], scores: Option<&[f64]>, relevant: &[u32], open_tie: OpenTie) -> Result<(Profiles, u64)> {
         let starts = [0, i64::try_from(relevant.len()).unwrap()];
         let targets = Targets::new(&starts, relevant, None, 9)?;
-        let lists = ItemLists { items, scores, starts: &[0], lengths: &[items.len()] };
+        let lists = ItemLists { items, scores: scores.map(Column::Wide), starts: &[0], lengths: &[items.len()] };
         Par::unwatched(2, |par| profile_lists(par, &lists, &targets, ListRules { open_tie, ..RULES }))
     }
 
@@ -326,8 +349,8 @@ mod tests {
     #[test]
     fn an_item_listed_again_can_be_left_out_with_its_score() {
         let targets = Targets::new(&[0, 2], &[1, 5], None, 9).unwrap();
-        let (items, scores) = ([1_i64, 1, 1, 5], [0.9, 0.8, 0.5, 0.5]);
-        let lists = ItemLists { items: &items, scores: Some(&scores), starts: &[0], lengths: &[4] };
+        let (items, scores) = ([1_i64, 1, 1, 5], [0.9_f32, 0.8, 0.5, 0.5]);
+        let lists = ItemLists { items: &items, scores: Some(Column::Narrow(&scores)), starts: &[0], lengths: &[4] };
         let rules = ListRules { keep_first: true, ..RULES };
         let (profiles, open) = Par::unwatched(1, |par| profile_lists(par, &lists, &targets, rules)).unwrap();
         assert_eq!((profiles.list(0).groups, open), (&[group(0, 1, 1), group(1, 1, 1)][..], 0));

@@ -16,7 +16,7 @@ mod top;
 mod tests;
 
 pub use embeddings::profile_embeddings;
-pub use list::{BrokenTies, Profiles, TieGroup, TieProfile};
+pub use list::{BrokenTies, Profiles, RelevantItem, TieGroup, TieProfile};
 pub(crate) use lists::{Finder, check_scores};
 pub use lists::{ItemLists, ListRules, OpenTie, profile_lists};
 pub(crate) use popularity::FixedRow;

@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use super::list::{Profiles, TieGroup};
+use super::list::{Profiles, RelevantItem, TieGroup};
 use super::lists::{OpenTie, close_tie};
 use crate::error::{Error, PairProblem, Result};
 use crate::input::{IdTable, Ids, RowsByQuery, Targets, Values};
@@ -90,8 +90,7 @@ pub fn profile_runs(
     }
     let rows = RowsByQuery::new(par, &run.queries, query_ids)?;
     let items = IdTable::new(&[run.items, Ids::Wide(item_ids)]);
-    let empty =
-        || (Profiles::new(targets.is_graded()), RunCounts { n_missing: 0, n_ignored: 0, n_open: 0, longest: 0 });
+    let empty = || (Profiles::of(targets), RunCounts { n_missing: 0, n_ignored: 0, n_open: 0, longest: 0 });
     let mut parts: Vec<_> = (0..rows.len().div_ceil(QUERIES_PER_TASK)).map(|_| empty()).collect();
     par.run(
         parts.iter_mut().zip((0..rows.len()).step_by(QUERIES_PER_TASK)),
@@ -103,8 +102,7 @@ pub fn profile_runs(
                     |&id| (id, targets.list(query).0, targets.list(query).1),
                 );
                 reader.load(run, &rows, query);
-                let relevant = relevant.iter().map(|&item| item_ids[item as usize]);
-                reader.find(relevant).map_err(|refused| refused.of(id))?;
+                reader.find(relevant.iter().map(|&item| item_ids[item as usize])).map_err(|refused| refused.of(id))?;
                 if tie_break == TieBreak::Rank {
                     reader.check_ranks().map_err(|refused| refused.of(id))?;
                 }
@@ -112,7 +110,7 @@ pub fn profile_runs(
                     let length = reader.items.len();
                     counts.longest = counts.longest.max(length);
                     counts.n_missing += usize::from(length == 0);
-                    reader.place(grades, tie_break);
+                    reader.place(relevant, grades, tie_break);
                     let open = tie_break == TieBreak::Expected
                         && reader.close(open_tie, cut_off).map_err(|refused| refused.of(id))?;
                     counts.n_open += u64::from(open);
@@ -155,8 +153,8 @@ struct Reader {
     rows: Vec<Option<usize>>,
     thresholds: Vec<f64>,
     counts: Vec<[u32; 2]>,
-    found: Vec<(TieGroup, f64)>,
-    missing: Vec<f64>,
+    found: Vec<(TieGroup, RelevantItem)>,
+    missing: Vec<RelevantItem>,
 }
 
 impl Reader {
@@ -216,12 +214,13 @@ impl Reader {
         }
     }
 
-    /// Fills `found` with the tie groups of the relevant items, and `missing` with the grades of those
-    /// that were not listed.
-    fn place(&mut self, grades: &[f64], tie_break: TieBreak) {
-        let grade = |place: usize| grades.get(place).copied().unwrap_or(1.0);
+    /// Fills `found` with the relevant items and their tie groups, and `missing` with those that were
+    /// not listed.
+    fn place(&mut self, relevant: &[u32], grades: &[f64], tie_break: TieBreak) {
+        let own =
+            |place: usize| RelevantItem { item: relevant[place], grade: grades.get(place).copied().unwrap_or(1.0) };
         self.missing.clear();
-        self.missing.extend((0..self.rows.len()).filter(|&place| self.rows[place].is_none()).map(grade));
+        self.missing.extend((0..self.rows.len()).filter(|&place| self.rows[place].is_none()).map(own));
         match tie_break {
             TieBreak::Expected => {}
             // `trec_eval` 9 stores scores as C floats (`TEXT_RESULTS.sim`).
@@ -241,7 +240,7 @@ impl Reader {
                 better += self.n_larger_ids(row, tie_break);
                 tied = 1;
             }
-            self.found.push((TieGroup { better, tied, relevant: 1 }, grade(place)));
+            self.found.push((TieGroup { better, tied, relevant: 1 }, own(place)));
         }
     }
 

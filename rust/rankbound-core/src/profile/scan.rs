@@ -134,7 +134,7 @@ fn check_sizes(
         return Err(Error::Parameter("k must be at least 1, got 0".into()));
     }
     if let Some(exclude) = &options.masks.exclude {
-        exclude.check_sizes(n_lists, n_classes)?;
+        exclude.check_sizes(n_lists, (n_rows, n_classes))?;
     }
     if grading.truths.len() != n_lists || grading.exposed.is_some_and(|exposed| exposed.len() != n_lists) {
         return refuse(format!("{n_lists} rows to grade, but another number of truths or flags"));

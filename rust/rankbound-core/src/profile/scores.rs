@@ -2,7 +2,7 @@
 
 use ndarray::ArrayView2;
 
-use super::list::{Profiles, TieGroup};
+use super::list::{Profiles, RelevantItem, TieGroup};
 use super::scan::lists_per_task;
 use crate::error::{Error, Result};
 use crate::input::{Element, Masks, Row, RowReader, Targets, check_finite};
@@ -44,11 +44,10 @@ where
         )));
     }
     if let Some(exclude) = &masks.exclude {
-        exclude.check_sizes(n_lists, n_items)?;
+        exclude.check_sizes(n_lists, (n_lists, n_items))?;
     }
     let per_task = lists_per_task(n_items);
-    let mut parts: Vec<(Profiles, u64)> =
-        (0..n_lists.div_ceil(per_task)).map(|_| (Profiles::new(targets.is_graded()), 0)).collect();
+    let mut parts: Vec<(Profiles, u64)> = (0..n_lists.div_ceil(per_task)).map(|_| (Profiles::of(targets), 0)).collect();
     par.run(
         parts.iter_mut().zip((0..n_lists).step_by(per_task)),
         || (RowReader::<E::Native>::default(), Counter::default()),
@@ -62,7 +61,7 @@ where
             Ok(())
         },
     )?;
-    let mut whole = Profiles::new(targets.is_graded());
+    let mut whole = Profiles::of(targets);
     let mut n_masked = 0;
     for (profiles, masked) in parts {
         whole.append(profiles);
@@ -76,8 +75,8 @@ where
 struct Counter<T> {
     thresholds: Vec<T>,
     counts: Vec<[u32; 2]>,
-    found: Vec<(TieGroup, f64)>,
-    missing: Vec<f64>,
+    found: Vec<(TieGroup, RelevantItem)>,
+    missing: Vec<RelevantItem>,
 }
 
 impl<T> Default for Counter<T> {
@@ -101,16 +100,16 @@ impl<T: Kernel> Counter<T> {
         self.thresholds.clear();
         let mut n_masked = 0;
         for (at, &item) in relevant.iter().enumerate() {
-            let grade = grades.get(at).copied().unwrap_or(1.0);
+            let own = RelevantItem { item, grade: grades.get(at).copied().unwrap_or(1.0) };
             if row.masked.binary_search(&item).is_ok() {
                 n_masked += 1;
                 if !graded.drop_masked {
-                    self.missing.push(grade);
+                    self.missing.push(own);
                 }
                 continue;
             }
             self.thresholds.push(row.scores[item as usize]);
-            self.found.push((TieGroup { better: 0, tied: 0, relevant: 1 }, grade));
+            self.found.push((TieGroup { better: 0, tied: 0, relevant: 1 }, own));
         }
         if row.masked.is_empty() && !T::all_finite(row.scores) {
             check_finite(row.scores, list)?;
@@ -154,7 +153,8 @@ mod tests {
         /// Few and many relevant items, excluded ones among them, in every score type.
         #[test]
         fn groups_are_what_counting_finds(
-            row in prop::collection::vec((0_i64..9, any::<bool>(), 0_u8..10), 2..400), wide: bool, threads in 1_usize..3,
+            row in prop::collection::vec((0_i64..9, any::<bool>(), 0_u8..10), 2..400), wide: bool, is_marked: bool,
+            threads in 1_usize..3,
         ) {
             let scores: Vec<i64> = row.iter().map(|&(score, _, _)| if wide { score * 97 % 61 } else { score }).collect();
             let mut candidates: Vec<bool> = row.iter().map(|&(_, _, drawn)| drawn > 0).collect();
@@ -165,13 +165,17 @@ mod tests {
             let ends = [0, i64::try_from(relevant.len()).unwrap()];
             let exclude_ends = [0, i64::try_from(excluded.len()).unwrap()];
             let masked = relevant.iter().filter(|&&item| !candidates[item as usize]).count();
+            let marks = Array2::from_shape_fn((1, row.len()), |(_, at)| u8::from(!candidates[at]));
+            let marks = [marks.view()];
             for drop_masked in [false, true] {
+                let exclude = if is_marked {
+                    Exclusion::nothing(row.len()).with_marks(&marks)
+                } else {
+                    Exclusion::new(&exclude_ends, &excluded, 1, row.len()).unwrap()
+                };
                 let graded = ScoredTargets {
                     targets: Targets::new(&ends, &relevant, None, row.len()).unwrap(),
-                    masks: Masks {
-                        exclude: Some(Exclusion::new(&exclude_ends, &excluded, 1, row.len()).unwrap()),
-                        neg_inf: false,
-                    },
+                    masks: Masks { exclude: Some(exclude), neg_inf: false },
                     drop_masked,
                 };
                 macro_rules! check { ($($type:ty),*) => {$(

@@ -32,7 +32,7 @@ where
         return Err(Error::Shape(format!("proba of {n_rows} rows and {n_classes} columns has no top {k}")));
     }
     if let Some(exclude) = &masks.exclude {
-        exclude.check_sizes(n_rows, n_classes)?;
+        exclude.check_sizes(n_rows, (n_rows, n_classes))?;
     }
     let k = k.min(n_classes);
     let mut columns = vec![0; n_rows * k];

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Par;
 use crate::profile::{Profiles, TieGroup};
+use crate::testing::{graded, graded_profiles};
 
 const ALL: [fn(Option<usize>) -> ListMetric; 15] = [
     |k| ListMetric::HitRate { k },
@@ -95,8 +96,8 @@ fn orders(scores: &[u8]) -> Vec<Vec<usize>> {
     all
 }
 
-fn profile(scores: &[u8], grades: &[f64], others: &[f64], graded: bool) -> Profiles {
-    let mut profiles = Profiles::new(graded);
+fn profile(scores: &[u8], grades: &[f64], others: &[f64], has_grades: bool) -> Profiles {
+    let mut profiles = if has_grades { graded_profiles() } else { Profiles::default() };
     let count =
         |matches: &dyn Fn(&u8) -> bool| u32::try_from(scores.iter().filter(|score| matches(score)).count()).unwrap();
     let mut found: Vec<_> = (0..scores.len())
@@ -105,11 +106,11 @@ fn profile(scores: &[u8], grades: &[f64], others: &[f64], graded: bool) -> Profi
             let own = scores[at];
             (
                 TieGroup { better: count(&|score| *score > own), tied: count(&|score| *score == own), relevant: 1 },
-                grades[at],
+                graded(grades[at]),
             )
         })
         .collect();
-    profiles.push(&mut found, others);
+    profiles.push(&mut found, &others.iter().copied().map(graded).collect::<Vec<_>>());
     profiles
 }
 
@@ -124,14 +125,14 @@ proptest! {
     #[test]
     fn every_metric_is_its_mean_over_all_orders(
         items in prop::collection::vec((0_u8..3, 0_u8..4), 1..6), others in prop::collection::vec(1_u8..4, 0..3),
-        k in prop::option::of(1_usize..8), graded: bool,
+        k in prop::option::of(1_usize..8), has_grades: bool,
     ) {
         let scores: Vec<u8> = items.iter().map(|&(score, _)| score).collect();
-        let as_grade = |&grade: &u8| if graded { f64::from(grade) } else { f64::from(grade.min(1)) };
+        let as_grade = |&grade: &u8| if has_grades { f64::from(grade) } else { f64::from(grade.min(1)) };
         let grades: Vec<f64> = items.iter().map(|(_, grade)| as_grade(grade)).collect();
         let others: Vec<f64> = others.iter().map(as_grade).collect();
         prop_assume!(!others.is_empty() || grades.iter().any(|&grade| grade > 0.0));
-        let profiles = profile(&scores, &grades, &others, graded);
+        let profiles = profile(&scores, &grades, &others, has_grades);
         let orders = orders(&scores);
         for metric in ALL.map(|metric| metric(k)) {
             let values: Vec<f64> = orders
@@ -157,13 +158,13 @@ proptest! {
     /// A perfect list is worth exactly 1, however long, tied or graded.
     #[test]
     fn no_perfect_list_misses_one_by_a_rounding(sizes in prop::collection::vec(1_usize..90, 1..6), k in 1_usize..300) {
-        let mut profiles = Profiles::new(true);
+        let mut profiles = graded_profiles();
         let mut found = Vec::new();
         let mut better = 0;
         for (at, &size) in sizes.iter().enumerate() {
             let tied = u32::try_from(size).unwrap();
             let group = TieGroup { better, tied, relevant: 1 };
-            found.extend(std::iter::repeat_n((group, (sizes.len() - at) as f64 / 3.0), size));
+            found.extend(std::iter::repeat_n((group, graded((sizes.len() - at) as f64 / 3.0)), size));
             better += tied;
         }
         profiles.push(&mut found, &[]);
@@ -179,10 +180,26 @@ proptest! {
 /// loses half the digits.
 #[test]
 fn a_hit_in_a_huge_group_keeps_its_digits() {
-    let mut profiles = Profiles::new(false);
-    profiles.push(&mut [(TieGroup { better: 0, tied: 1_000_000_000, relevant: 3 }, 1.0)], &[]);
+    let mut profiles = Profiles::default();
+    profiles.push(&mut [(TieGroup { better: 0, tied: 1_000_000_000, relevant: 3 }, graded(1.0))], &[]);
     let (value, _) = of(&profiles, ListMetric::HitRate { k: Some(10) });
     assert!((value / 2.999_999_973e-8 - 1.0).abs() < 1e-10, "{value}");
+}
+
+/// Worked in 50 decimal digits from the differences of survival, of which doubles lose five or six here.
+#[test]
+fn an_expected_reciprocal_rank_in_a_huge_group_keeps_its_digits() {
+    for (better, k, expected) in [
+        (0, Some(10), 4.027_324_499_141_292e-6),
+        (2, None, 1.682_031_156_309_277_8e-5),
+        (1000, Some(1500), 5.571_940_748_150_627e-7),
+    ] {
+        let mut profiles = graded_profiles();
+        let group = TieGroup { better, tied: 1_000_000, relevant: 1 };
+        profiles.push(&mut [1.0, 2.0, 3.0].map(|grade| (group, graded(grade))), &[]);
+        let (value, _) = of(&profiles, ListMetric::Err { k, max_grade: 3.0 });
+        assert!((value / expected - 1.0).abs() < 1e-13, "{value} {expected}");
+    }
 }
 
 /// Worked in the Moffat and Zobel form: ranks 5001 and, in a group of 50, from 100001.
@@ -195,8 +212,8 @@ fn logarithms_of_rank_biased_precision_far_down() {
         (5000, 2, -814.569_729_015_230_2),
         (100_000, 50, -16_255.805_268_591_334),
     ] {
-        let mut profiles = Profiles::new(false);
-        profiles.push(&mut [(TieGroup { better, tied, relevant: 1 }, 1.0)], &[]);
+        let mut profiles = Profiles::default();
+        profiles.push(&mut [(TieGroup { better, tied, relevant: 1 }, graded(1.0))], &[]);
         let (value, _) = of(&profiles, ListMetric::LogRbp { k: None, patience: 0.85 });
         assert!((value / expected - 1.0).abs() < 1e-15, "{value} {expected}");
     }
@@ -204,9 +221,9 @@ fn logarithms_of_rank_biased_precision_far_down() {
 
 #[test]
 fn a_list_without_relevant_items_has_no_value_and_does_not_count() {
-    let mut profiles = Profiles::new(false);
+    let mut profiles = Profiles::default();
     profiles.push(&mut [], &[]);
-    profiles.push(&mut [(TieGroup { better: 1, tied: 1, relevant: 1 }, 1.0)], &[]);
+    profiles.push(&mut [(TieGroup { better: 1, tied: 1, relevant: 1 }, graded(1.0))], &[]);
     let found = Par::unwatched(1, |par| evaluate(par, &profiles, &[ListMetric::ReciprocalRank { k: None }])).unwrap();
     assert!(found.values[0][0].is_nan());
     assert_eq!((found.sums[0].means().n_lists, found.sums[0].means().mean), (1, 0.5));

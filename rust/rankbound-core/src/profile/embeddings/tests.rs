@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::input::{Similarity, Vectors};
-use crate::testing::Dice;
+use crate::kernel::column;
+use crate::testing::{Dice, graded};
 
 /// The scores as they are defined, one at a time.
 #[expect(clippy::cast_possible_truncation, reason = "the rounding that is meant")]
@@ -98,7 +99,7 @@ impl Case {
 
     /// Profiles by counting defined scores.
     fn expected(&self, similarity: Similarity, drop_masked: bool) -> Profiles {
-        let mut profiles = Profiles::new(false);
+        let mut profiles = Profiles::default();
         for (query, relevant) in self.relevant.iter().enumerate() {
             let scores: Vec<Option<f32>> = (0..self.items.nrows())
                 .map(|item| {
@@ -111,13 +112,13 @@ impl Case {
             let (mut found, mut missing) = (vec![], vec![]);
             for &item in relevant {
                 let Some(own) = scores[item as usize] else {
-                    missing.extend((!drop_masked).then_some(1.0));
+                    missing.extend((!drop_masked).then_some(graded(1.0)));
                     continue;
                 };
                 let count = |matches: fn(&f32, &f32) -> bool| {
                     column(scores.iter().flatten().filter(|&score| matches(score, &own)).count())
                 };
-                found.push((TieGroup { better: count(f32::gt), tied: count(f32::eq), relevant: 1 }, 1.0));
+                found.push((TieGroup { better: count(f32::gt), tied: count(f32::eq), relevant: 1 }, graded(1.0)));
             }
             profiles.push(&mut found, &missing);
         }
@@ -132,11 +133,17 @@ proptest! {
     #[test]
     fn groups_are_those_of_the_defined_scores_however_the_work_is_cut(
         seed: u64, chunk in 1_usize..6, block in 1_usize..6, per_task in 1_usize..14, num_threads in 1_usize..4,
-        drop_masked: bool,
+        drop_masked: bool, is_marked: bool,
     ) {
         let case = Case::new(&mut Dice::new(seed));
         let n_items = case.items.nrows();
         let (relevant, excluded) = (Lists::new(&case.relevant), Lists::new(&case.excluded));
+        let marks = Array2::from_shape_fn((case.excluded.len(), n_items), |(query, item)| {
+            u8::from(case.excluded[query].contains(&column(item)))
+        });
+        let marks = [marks.view()];
+        let exclude =
+            if is_marked { Exclusion::nothing(n_items).with_marks(&marks) } else { excluded.exclusion(n_items) };
         let cut = Cut {
             items_per_chunk: chunk * LANES, items_per_block: block * LANES, queries_per_task: per_task,
         };
@@ -144,7 +151,7 @@ proptest! {
             let job = Job {
                 embeddings: case.embeddings(similarity),
                 targets: relevant.targets(n_items),
-                exclude: Some(excluded.exclusion(n_items)),
+                exclude: Some(exclude),
             };
             let expected = case.expected(similarity, drop_masked);
             let n_masked: usize =

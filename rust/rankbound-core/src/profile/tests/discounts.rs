@@ -133,7 +133,7 @@ fn compare<E: Cell<Native = f32>>(lists: &Lists<E>, transform: &Transform) -> [u
         transform.apply_row(row, scores.as_slice().unwrap(), out.as_slice_mut().unwrap()).unwrap();
         let Transform::Rates(rates) = transform else { continue };
         let mut candidates = scores.to_vec();
-        exclude.row(row).iter().for_each(|&column| candidates[column as usize] = f32::NEG_INFINITY);
+        exclude.visit((row, row), 0..n_classes, |at| candidates[at] = f32::NEG_INFINITY);
         let masked = candidates.contains(&f32::NEG_INFINITY);
         let truth = lists.truths[row].filter(|&truth| candidates[truth as usize] >= 0.0);
         let prefilter = Prefilter::new(rates, n_classes, lists.k);
