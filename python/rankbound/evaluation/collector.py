@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
-from rankbound._options import as_choice, as_flag
+from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound.catalogue.accumulator import Accumulator, Addition
 from rankbound.catalogue.source import Source
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
@@ -58,8 +58,8 @@ class Collector:
         The metrics.
     kept_dtype : {"float64", "float32"} or None
         Type in which the values per list are kept; None keeps none.
-    num_threads : int
-        Threads.
+    num_threads : int or None
+        Threads; None takes what there are when a batch is added.
     item_groups : mapping of str to Group, or None, default None
         Groups of items to report apart; the targets of batches must keep their items then.
     goes_on : bool, default False
@@ -71,7 +71,7 @@ class Collector:
         plan: Plan,
         *,
         kept_dtype: str | None,
-        num_threads: int,
+        num_threads: int | None,
         item_groups: Mapping[str, Group] | None = None,
         goes_on: bool = False,
     ) -> None:
@@ -117,15 +117,15 @@ class Collector:
         RankboundError
             For values that cannot be summed, or what a metric of the caller's returns.
         """
-        core = self.plan.core
-        own, columns = Totals.of(batch.profiles, batch.upper, core, num_threads=self.num_threads)
+        core, threads = self.plan.core, resolve_num_threads(self.num_threads)
+        own, columns = Totals.of(batch.profiles, batch.upper, core, num_threads=threads)
         totals = self.totals.plus(own)
         group_totals = {
-            name: self.group_totals[name].plus(Totals.of(*batch.of_group(group), core, num_threads=self.num_threads)[0])
+            name: self.group_totals[name].plus(Totals.of(*batch.of_group(group), core, num_threads=threads)[0])
             for name, group in self.item_groups.items()
         }
         scored = batch.profiles.n_relevant() > 0
-        addition = self._catalogue_addition(batch, scored)
+        addition = self._catalogue_addition(batch, scored, threads)
         total = None if addition is None else self.catalogue.sum_with(addition)
         fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets))
         ids = batch.sample_ids[scored]
@@ -152,7 +152,7 @@ class Collector:
             for key, column in values.items()
         }
 
-    def _catalogue_addition(self, batch: Batch, scored: NDArray[np.bool_]) -> Addition | None:
+    def _catalogue_addition(self, batch: Batch, scored: NDArray[np.bool_], num_threads: int) -> Addition | None:
         if not self.plan.catalogues:
             return None
         if batch.source is None:
@@ -161,7 +161,7 @@ class Collector:
                 "not say: pass scores or ranked lists"
             )
         targets = batch.targets.core(graded=True)
-        return self.catalogue.find(batch.source, np.flatnonzero(scored), targets, num_threads=self.num_threads)
+        return self.catalogue.find(batch.source, np.flatnonzero(scored), targets, num_threads=num_threads)
 
     def _update_customs(self, batch: Batch, scored: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         customs = self.plan.customs

@@ -18,10 +18,12 @@ from rankbound.evaluation.targets import as_targets
 class RankingEvaluator:
     """Evaluates ranked lists batch by batch, and merges with other evaluators, to the same bits as in one go.
 
+    Evaluators can be copied and pickled, with what they hold: fill them in other processes, send them back and merge.
+
     Parameters
     ----------
     metrics : metric, str, or sequence of them
-        Such as ``[NDCG([10, 20]), "recall@10"]``, or metrics of your own.
+        Such as ``[NDCG([10, 20]), "recall@10"]``, or metrics of your own, of which the evaluator takes copies.
     open_tie, duplicates, collect_per_user, per_user_dtype, metadata, validate_predictions, debug, debug_users
         As in :func:`rankbound.evaluate_ranked_predictions`.
     num_threads : int or None, default None
@@ -64,7 +66,7 @@ class RankingEvaluator:
             debug_users=debug_users,
             num_threads=num_threads,
         )
-        self._metadata = as_metadata(metadata)
+        self._metadata = dict(as_metadata(metadata))
         self._collector = ListCollector(
             as_plan(metrics, width=None),
             options,

@@ -31,7 +31,8 @@ class ListOptions:
     validate_predictions: bool = True
     debug: bool = False
     debug_users: int = 5
-    num_threads: int = 1
+    # Resolved where it is used, which may be another machine.
+    num_threads: int | None = None
 
     @classmethod
     def of(
@@ -45,13 +46,14 @@ class ListOptions:
         num_threads: Any,
     ) -> "ListOptions":
         """Check the options."""
+        resolve_num_threads(num_threads)
         return cls(
             open_tie=as_choice(open_tie, ("refuse", "bounds", "as_listed"), name="open_tie"),
             duplicates=as_choice(duplicates, ("refuse", "keep_first"), name="duplicates"),
             validate_predictions=as_flag(validate_predictions, name="validate_predictions"),
             debug=as_flag(debug, name="debug"),
             debug_users=as_count(debug_users, name="debug_users"),
-            num_threads=resolve_num_threads(num_threads),
+            num_threads=num_threads,
         )
 
 
@@ -181,7 +183,7 @@ class ListCollector:
                 cut_off=self.plan.required_k or targets.n_items,
                 keep_first=options.duplicates == "keep_first",
                 check_scores=options.validate_predictions,
-                num_threads=options.num_threads,
+                num_threads=resolve_num_threads(options.num_threads),
             )
 
         if options.open_tie != "bounds":

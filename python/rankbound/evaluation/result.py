@@ -1,7 +1,7 @@
 """What an evaluation finds."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import Any, Literal
 
@@ -105,6 +105,16 @@ class EvaluationResult(Mapping[str, Any]):
             if array.shape != (self.n_scored_rows,):
                 raise ShapeError(f"there are {self.n_scored_rows} scored rows, but an array of shape {array.shape}")
             array.setflags(write=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, for copies and pickles."""
+        return {of.name: getattr(self, of.name) for of in fields(self)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Take the fields and freeze their arrays."""
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping as a plain dict.
