@@ -82,6 +82,12 @@ REFUSED_LISTS = [
     ("no rows", lambda: rank(LISTS[:0], TARGETS[:0]), EmptyInputError, "targets has no rows"),
     ("items", lambda: rank(RankedLists(LISTS, n_items=6)), ShapeError, "over 6 items, but targets has 5"),
     ("width", lambda: rank(metrics=[Recall(2), NDCG([2, 4])]), InvalidKError, r"ndcg@2,4, which looks at 4 .* of 3"),
+    (
+        "r-precision",
+        lambda: rank(LISTS[:, :1], metrics="r_precision"),
+        InvalidKError,
+        "r_precision, which looks at 2 places for the 2 relevant items of row 0, but predictions has lists of 1",
+    ),
     ("fractions", lambda: rank(LISTS / 2), InvalidTypeError, "indices has dtype float64"),
     ("one dimension", lambda: rank(LISTS[0]), ShapeError, r"indices has shape \(3,\)"),
     ("sparse", lambda: rank(sparse.csr_array(TARGETS)), InvalidTypeError, "predictions is a sparse matrix"),
@@ -151,7 +157,7 @@ REFUSED_METRICS = [
     ("max_grade", lambda: ERR(max_grade=0), InvalidParameterError, "max_grade must be above 0"),
     ("max_grade above", lambda: ERR(max_grade=41), InvalidParameterError, "at most 40"),
     ("both names", lambda: LogRBP(3, k=3), InvalidParameterError, "n=3 and k=3"),
-    ("label", lambda: parse("ndgc@10"), InvalidParameterError, "'ndgc@10' names no metric"),
+    ("label", lambda: parse("qqq@10"), InvalidParameterError, "'qqq@10' names no metric; a label looks like"),
     ("no label", lambda: parse(10), InvalidParameterError, "names no metric"),
     ("label suffix", lambda: parse("ndcg@10.logmean"), InvalidParameterError, "names no metric"),
     ("label digits", lambda: parse("ndcg@" + "9" * 5000), InvalidParameterError, "names no metric"),
@@ -166,6 +172,14 @@ REFUSED_METRICS = [
     ("same key", lambda: rank(metrics=["ndcg@2", NDCG([1, 2])]), InvalidParameterError, "'ndcg@2' is the key of two"),
     ("no width", lambda: rank(LISTS[:, :0], metrics=None), InvalidParameterError, "metrics must be given"),
 ]  # fmt: skip
+
+
+def test_r_precision_looks_no_deeper_than_lists_that_hold_everything_or_enough():
+    """Rows have two relevant items, of which one is listed, and one, which is listed too low."""
+    assert rank(LISTS[:, :2], metrics="r_precision")["r_precision"] == 0.25
+    assert rank([[0, 1]], [[1, 1]], metrics="r_precision")["r_precision"] == 1
+    with pytest.raises(InvalidKError, match="row 0"):
+        RankingEvaluator("r_precision").update(LISTS[:, :1], TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -302,10 +316,7 @@ class Total(RankingMetric):
     """Hits in the top 2, added up; refuses what it is told to refuse, after it has counted."""
 
     required_k, result_keys = 2, ("total",)
-
-    def __init__(self):
-        self.refuse = ()
-        self.seen = []
+    refuse = ()
 
     def reset(self):
         self.total = 0
@@ -319,7 +330,7 @@ class Total(RankingMetric):
         return batch.hits.sum(axis=1, keepdims=True).astype(float)
 
     def compute(self):
-        return {"total": float(self.total)}
+        return {"total": float(self.total + 100 * len(self.seen))}
 
 
 def everything(evaluator):
@@ -330,7 +341,7 @@ def everything(evaluator):
 
 
 @pytest.mark.parametrize("with_own", [False, True], ids=["built-in", "own"])
-def test_an_evaluator_goes_on_after_a_refusal(with_own):
+def test_an_evaluator_goes_on_after_a_refusal(with_own, monkeypatch):
     metrics = [NDCG(2, gain="exp2"), "recall@1,2"] + ([Total()] if with_own else [])
     evaluator, straight = RankingEvaluator(metrics, debug=True), RankingEvaluator(metrics[:2], debug=True)
     if with_own:
@@ -358,11 +369,10 @@ def test_an_evaluator_goes_on_after_a_refusal(with_own):
         assert everything(evaluator) == before
     if with_own:
         # Refused by the metric itself, after it had counted.
-        metrics[2].refuse = (4,)
-        with pytest.raises(RuntimeError, match="as told"):
-            evaluator.update(LISTS, TARGETS)
-        assert metrics[2].seen == [2]
-        metrics[2].refuse = ()
+        with monkeypatch.context() as patch:
+            patch.setattr(Total, "refuse", (4,))
+            with pytest.raises(RuntimeError, match="as told"):
+                evaluator.update(LISTS, TARGETS)
         assert everything(evaluator) == before
     for one in (evaluator, straight):
         one.update(LISTS[::-1], TARGETS)

@@ -8,7 +8,8 @@ from rankbound.catalogue.metrics import parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
 from rankbound.evaluation.customs import own_copy
-from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, parse
+from rankbound.evaluation.targets import Targets
+from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, RPrecision, parse
 from rankbound.metrics.spec import CoreMetric
 
 _RESERVED = ("n_rows", "n_scored_rows", "n_units", "debug", "sample_id")
@@ -66,27 +67,35 @@ class Plan:
         """The metrics as text."""
         return [_label(metric) for metric in self.metrics]
 
-    def check_width(self, width: int, n_items: int) -> None:
+    def check_width(self, width: int, targets: Targets) -> None:
         """Refuse metrics that look deeper than the lists go, unless the lists hold the whole catalogue.
 
         Parameters
         ----------
         width : int
             Places per list.
-        n_items : int
-            Number of items in the catalogue.
+        targets : Targets
+            Relevant items of each list.
 
         Raises
         ------
         InvalidKError
-            Naming the first metric.
+            Naming the first metric, and the row if it looks at as many places as there are relevant items.
         """
+        if width >= targets.n_items:
+            return
+        most = int(targets.counts.argmax()) if len(targets) else None
         for metric in self.metrics:
-            depth = metric.required_k
-            if depth is not None and depth > width and width < n_items:
+            depth, where = metric.required_k, ""
+            if isinstance(metric, RPrecision) and most is not None:
+                depth, where = (
+                    int(targets.counts[most]),
+                    f" for the {targets.counts[most]} relevant items of row {most}",
+                )
+            if depth is not None and depth > width:
                 raise InvalidKError(
-                    f"metrics has {_label(metric)}, which looks at {depth} places, but predictions has lists of "
-                    f"{width}; pass longer lists or lower the cut-off"
+                    f"metrics has {_label(metric)}, which looks at {depth} places{where}, but predictions has lists of "
+                    f"{width}; pass longer lists or {'leave it out' if where else 'lower the cut-off'}"
                 )
 
 

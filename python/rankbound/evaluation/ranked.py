@@ -164,7 +164,7 @@ class ListCollector:
             )
         if self.n_items and self.n_items != targets.n_items:
             raise ShapeError(f"targets has {targets.n_items} items, but {self.n_items} in the batches before")
-        self.plan.check_width(lists.width, targets.n_items)
+        self.plan.check_width(lists.width, targets)
         targets.check_grades(self.plan.specs)
 
     def _profile(self, lists: RankedLists, targets: Targets, sample_ids: NDArray[Any]) -> tuple[Batch, int]:

@@ -112,7 +112,10 @@ class F1(MetricSpec):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RPrecision(MetricSpec):
-    """Precision at as many items as are relevant; from 0 to 1, higher is better. It takes no cut-off."""
+    """Precision at as many items as are relevant; from 0 to 1, higher is better. It takes no cut-off.
+
+    Ranked lists must have as many places as any row has relevant items, or hold the whole catalogue.
+    """
 
     family: ClassVar[str] = "r_precision"
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from rankbound.errors import InvalidParameterError
 from rankbound.metrics import families
@@ -81,8 +82,10 @@ def parse(label: str) -> MetricSpec:
     found = _LABEL.fullmatch(label.strip()) if isinstance(label, str) else None
     name = _BY_LOWER_CASE.get(found["name"].lower()) if found else None
     if found is None or name is None or (found["log_mean"] and name != "LogRBP"):
+        meant = _meant(label) if isinstance(label, str) else None
+        hint = f"did you mean {meant!r}? A" if meant else "a"
         raise InvalidParameterError(
-            f"{label!r} names no metric; a label looks like 'ndcg@10', with one of the names {', '.join(REGISTRY)}"
+            f"{label!r} names no metric; {hint} label looks like 'ndcg@10', with one of the names {', '.join(REGISTRY)}"
         )
     cutoffs = tuple(map(int, found["cutoffs"].split(","))) if found["cutoffs"] else None
     options = _options(found["options"], label)
@@ -93,6 +96,47 @@ def parse(label: str) -> MetricSpec:
             raise
         hint = "it needs [max_grade=...]" if name == "err" else "it takes other options"
         raise InvalidParameterError(f"{label!r} does not fit {name}: {hint}") from error
+
+
+# Names in other libraries, without the marks between words.
+_ALIASES = {
+    **dict.fromkeys(("hit", "hits", "hr", "success", "hitratio"), "hit_rate"),
+    **dict.fromkeys(("p", "prec"), "precision"),
+    **dict.fromkeys(("r", "rec", "sensitivity"), "recall"),
+    **dict.fromkeys(("cappedrecall", "recallcap", "rcap"), "calibrated_recall"),
+    **dict.fromkeys(("f", "fmeasure", "fscore", "f1score"), "f1"),
+    **dict.fromkeys(("rprec", "rp"), "r_precision"),
+    **dict.fromkeys(("rr", "reciprank", "reciprocalrank", "meanreciprocalrank"), "mrr"),
+    **dict.fromkeys(("ap", "avgprecision", "averageprecision", "meanaverageprecision"), "map"),
+    "mapcut": "map_relevant",
+    **dict.fromkeys(("ndcgcut", "normalizeddcg", "normalizeddiscountedcumulativegain"), "ndcg"),
+    **dict.fromkeys(("cumulativegain", "discountedcumulativegain"), "dcg"),
+    "rankbiasedprecision": "rbp",
+    "expectedreciprocalrank": "err",
+}
+_CUT_OFF = re.compile(r"(?P<name>.*?)(?:[^a-z0-9](?:at|top|k)?)*(?P<k>[0-9]{1,10})?[^a-z0-9]*", re.ASCII | re.DOTALL)
+
+
+def _meant(label: str) -> str | None:
+    """Return the label that a wrong one most resembles, if any does."""
+    known = {_plain(name): name for name in REGISTRY} | _ALIASES
+    found = _CUT_OFF.fullmatch(label.lower()) if len(label) < 80 else None
+    if found is None:
+        return None
+    plain, k = _plain(found["name"]), found["k"]
+    near = [plain] if plain in known else get_close_matches(plain, known, n=1, cutoff=0.75)
+    if not near:
+        return None
+    name = known[near[0]]
+    if k is None:
+        return f"{name}@10" if getattr(REGISTRY[name], "needs_cut_off", False) else name
+    # A name may end with a number itself.
+    of_name = name == "r_precision" or (name.endswith(k) and not plain.endswith(k))
+    return name if of_name else f"{name}@{k}"
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _options(text: str | None, label: str) -> dict[str, float]:
