@@ -71,7 +71,7 @@ FALLING = [[3.0, 2, 1], [3, 2, 1]]
 
 REFUSED_LISTS = [
     ("out of bounds", lambda: rank(changed(LISTS, (1, 2), 5)), UnknownLabelError, "list 1 names item 5 at position 2"),
-    ("negative", lambda: rank(changed(LISTS, (1, 0), -1)), UnknownLabelError, "list 1 names item -1 at position 0"),
+    ("negative", lambda: rank(changed(LISTS, (1, 0), -1)), UnknownLabelError, "predictions: list 1 names item -1"),
     ("beyond 32 bits", lambda: rank(changed(LISTS, (0, 0), 2**32)), UnknownLabelError, "item 4294967296"),
     ("twice", lambda: rank(changed(LISTS, (1, 2), 3)), DuplicateItemError, "list 1 names item 3 at positions 0 and 2"),
     ("NaN", lambda: rank(scored(changed(FALLING, (1, 1), math.nan))), NonFiniteScoreError, "list 1 .* position 1"),
@@ -129,6 +129,8 @@ REFUSED_SCORES = [
     ("all excluded", lambda: score(exclude=[[True] * 5, [False] * 5]), EmptyInputError, "0"),
     ("exclude shape", lambda: score(exclude=[[True] * 5]), ShapeError, r"exclude has shape \(1, 5\), but scores has"),
     ("mask dtype", lambda: score(mask=[0, 0, 1, 1, 1]), InvalidTypeError, "mask has dtype int64; it must be boolean"),
+    ("sparse mask", lambda: score(mask=sparse.csr_array(TARGETS)), InvalidTypeError, "mask is a sparse .* as exclude"),
+    ("all masked", lambda: score(SCORES, 0 * TARGETS, mask=[True] * 5), EmptyInputError, "row 0 has no .* or a mask"),
     ("mask shape", lambda: score(mask=[True]), ShapeError, r"mask has shape \(1,\); it must be \(2, 5\), or \(5,\)"),
     ("unseen", lambda: score(unseen="ignore"), InvalidParameterError, "unseen must be one of"),
     ("threads", lambda: score(num_threads=0), InvalidParameterError, "num_threads must be between 1"),
@@ -172,14 +174,6 @@ REFUSED_METRICS = [
     ("same key", lambda: rank(metrics=["ndcg@2", NDCG([1, 2])]), InvalidParameterError, "'ndcg@2' is the key of two"),
     ("no width", lambda: rank(LISTS[:, :0], metrics=None), InvalidParameterError, "metrics must be given"),
 ]  # fmt: skip
-
-
-def test_r_precision_looks_no_deeper_than_lists_that_hold_everything_or_enough():
-    """Rows have two relevant items, of which one is listed, and one, which is listed too low."""
-    assert rank(LISTS[:, :2], metrics="r_precision")["r_precision"] == 0.25
-    assert rank([[0, 1]], [[1, 1]], metrics="r_precision")["r_precision"] == 1
-    with pytest.raises(InvalidKError, match="row 0"):
-        RankingEvaluator("r_precision").update(LISTS[:, :1], TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +268,7 @@ class Fixed:
         ({"source": LISTS[:1]}, ShapeError, "source has 1 rows, but targets has 2"),
         ({"source": 7}, InvalidTypeError, "source is a int, whose rows cannot be counted"),
         ({"source": {1, 2}}, InvalidTypeError, "source is a set, whose rows cannot be counted and sliced"),
+        ({"source": sparse.coo_matrix(LISTS)}, InvalidTypeError, "source is a coo_matrix, .* cannot be sliced .* CSR"),
         ({"source": LISTS[:0], "targets": TARGETS[:0]}, EmptyInputError, "no rows"),
         ({"metrics": "mrr"}, InvalidParameterError, "metrics has mrr; a recommender needs cut-offs"),
         ({"metrics": None}, InvalidParameterError, "metrics must be given"),

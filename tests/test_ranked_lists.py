@@ -129,9 +129,10 @@ class Hits(RankingMetric):
     """Hits in the top 2, as the lists stand."""
 
     required_k, result_keys = 2, ("hits",)
+    batches = []  # noqa: RUF012 - of the class, because evaluations copy the metric
 
     def reset(self):
-        self.batches = []
+        self.batches.clear()
 
     def update(self, batch):
         self.batches.append(batch)
@@ -148,9 +149,8 @@ def test_repeated_items_count_where_they_stand_first(scores, lengths):
     options = {"metrics": ["recall@2,3", "ndcg@3", Hits()], "debug": True, "open_tie": "as_listed"}
     with pytest.raises(errors.DuplicateItemError, match="list 0 names item 0 at positions 0 and 1"):
         evaluate_ranked_predictions(repeated, TARGETS, **options)
-    own = options["metrics"][2]
     result = evaluate_ranked_predictions(repeated, TARGETS, duplicates="keep_first", **options)
-    read = own.batches[0]
+    read = Hits.batches[0]
     assert read.predictions.lengths.tolist() == [3, 2]
     assert read.predictions.indices[0, :3].tolist() == [0, 2, 4]
     once = RankedLists(
@@ -198,6 +198,8 @@ def test_bounds_hold_every_completion_of_the_catalogue(problem):
     relevant = [grade for grade in grades if grade > 0]
     lists = RankedLists([items], scores=[scores])
     definitions = oracle.list_metrics(k)
+    if len(relevant) > len(items):
+        definitions.pop("r_precision", None)  # It would look beyond the end of the list.
     metrics = [parse(f"{key}[max_grade=3]" if key.startswith("err") else key) for key in definitions]
     bounds = evaluate_ranked_predictions(lists, [grades], metrics=metrics, open_tie="bounds")
     assert bounds.n_scored_rows == bool(relevant)
@@ -271,3 +273,15 @@ def test_rows_that_share_nothing_but_the_order():
             float(definitions[key]([grades[item] for item in items], [1] * sum(grades))) for items, grades in scored
         ]
         assert values.tolist() == pytest.approx(expected, rel=1e-15)
+
+
+def test_r_precision_looks_no_deeper_than_lists_that_hold_everything_or_enough():
+    """Rows have two relevant items, of which one is listed, and one, which is listed too low."""
+    assert evaluate_ranked_predictions(LISTS[:, :2], TARGETS, metrics="r_precision")["r_precision"] == 0.25
+    assert evaluate_ranked_predictions([[0, 1]], [[1, 1]], metrics="r_precision")["r_precision"] == 1
+    evaluator = RankingEvaluator("r_precision")
+    with pytest.raises(errors.InvalidKError, match="2 relevant items of row 0, but predictions has lists of 1"):
+        evaluator.update(LISTS[:, :1], TARGETS)
+    # A padded row that ends early misses what it does not list.
+    padded = RankedLists(LISTS[:, :2], lengths=[1, 2])
+    assert evaluate_ranked_predictions(padded, TARGETS, metrics="r_precision").per_user["r_precision"][0] == 0.5

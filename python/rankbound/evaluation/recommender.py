@@ -154,7 +154,7 @@ def evaluate_recommender(
     with told(bar, total=len(starts), unit="batch") as tell:
         for step, first in enumerate(starts, start=1):
             last = min(first + size, n_rows)
-            predictions = model.predict_on_batch(source[first:last], k=k)
+            predictions = model.predict_on_batch(_slice(source, first, last), k=k)
             try:
                 collector.add(as_ranked_lists(predictions), relevant.rows(first, last), ids[first:last])
             except RankboundError as error:
@@ -180,3 +180,12 @@ def _n_rows(source: Any) -> int:
     raise InvalidTypeError(
         f"source is a {type(source).__name__}, whose rows cannot be counted and sliced; pass a CSR matrix or an array"
     )
+
+
+def _slice(source: Any, first: int, last: int) -> Any:
+    try:
+        return source[first:last]
+    except (TypeError, NotImplementedError) as error:
+        raise InvalidTypeError(
+            f"source is a {type(source).__name__}, whose rows cannot be sliced ({error}); pass a CSR matrix or an array"
+        ) from error

@@ -155,6 +155,8 @@ def evaluate_scores(
 def _as_mask(mask: Any, shape: tuple[int, int]) -> NDArray[np.bool_] | None:
     if mask is None:
         return None
+    if hasattr(mask, "tocsr"):
+        raise InvalidTypeError("mask is a sparse matrix: pass it as exclude, which takes one")
     masked = as_numpy(mask, name="mask")
     if masked.dtype.kind != "b":
         raise InvalidTypeError(f"mask has dtype {masked.dtype}; it must be boolean: True where an item is no candidate")

@@ -35,7 +35,8 @@ pub enum Error {
     },
     /// A row in which every candidate is masked.
     #[error(
-        "row {row} has no candidate left: exclude (or -inf) masks all {n_classes} columns; drop the row or unmask an item"
+        "row {row} has no candidate left: exclude (or a mask, or -inf) leaves out all {n_classes} columns; drop the row or \
+         leave one in"
     )]
     AllMasked {
         /// Row of the input matrix.
