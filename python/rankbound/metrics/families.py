@@ -307,7 +307,9 @@ class RBP(MetricSpec):
 class ERR(MetricSpec):
     """Expected reciprocal rank of a user who stops at the first satisfying item (Chapelle et al. 2009).
 
-    An item of grade g satisfies with probability ``(2**g - 1) / 2**max_grade``. From 0 to 1, higher is better.
+    An item of grade g satisfies with probability ``(2**g - 1) / 2**max_grade``. From 0 to 1, higher is better. A tie
+    group takes as many steps as it has places in the top k, times its relevant items; give a cut-off where groups are
+    huge.
 
     Parameters
     ----------
