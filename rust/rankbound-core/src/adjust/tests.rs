@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::{Knots, Transform, dead_classes, fit_knots, transform_matrix};
 use crate::error::{Error, Result};
-use crate::input::Score;
+use crate::input::Element;
 use crate::par::Par;
 
 fn apply(transform: &Transform, row: &[f64]) -> Result<Vec<f64>> {
@@ -11,7 +11,7 @@ fn apply(transform: &Transform, row: &[f64]) -> Result<Vec<f64>> {
     transform.apply_row(0, row, &mut out).map(|()| out)
 }
 
-fn fit<T: Score>(reference: &ArrayView2<'_, T>, n_knots: usize) -> Knots {
+fn fit<T: Element>(reference: &ArrayView2<'_, T>, n_knots: usize) -> Knots {
     Par::unwatched(2, |par| fit_knots(par, reference, n_knots, false)).expect("a legal reference")
 }
 
