@@ -23,6 +23,8 @@ def test_what_a_protocol_may_differ_in():
         with_field("metrics.k", 20),
         with_field("metrics.names", ["m", "n"]),
         PROTOCOL | {"version": "2.0", "timings": {"total": 3.0}, "uncertainty": None},
+        # What is compared, and what no metric per list depends on.
+        PROTOCOL | {"transform": {"objectives": {"accuracy": 0.0}, "state_hash": "x"}, "catalogue": {"K": 3}},
     ):
         compare_pair(result([1, 0]), result([0, 1], protocol=protocol), "m", **QUICK)
 
@@ -47,8 +49,16 @@ def test_what_a_protocol_may_differ_in():
             ComparisonError,
             "ties.rule is 'expectation' and 'min'; ties.equality is 'exact' and missing",
         ),
+        (
+            result([1, 2, 3], protocol=PROTOCOL | {"transform": {"state_fitted_on": "holdout"}}),
+            ComparisonError,
+            "transform.state_fitted_on is missing and 'holdout'",
+        ),
         (result([1, 2, 3], protocol=with_field("metrics.gain", "exp2")), ComparisonError, "metrics.gain is 'binary'"),
-        (result([1, 2, math.nan], aggregates={}), InvalidParameterError, "'m' of candidate cannot be compared"),
+        (result([1, 2, math.nan], aggregates={}), ComparisonError, "candidate has no value at id 2, where"),
+        (result([1, 2, 3], aggregates={"m": "two"}), ComparisonError, "candidate has 'two', which is no number"),
+        (result([1, math.inf, 3]), ComparisonError, "'m' cannot be compared: candidate has inf at id 1; values that"),
+        (result([1, 2, 2.0**40]), ComparisonError, "candidate has 1099511627776.0 at id 2"),
         (Result({"n": [1, 2, 3]}), InvalidParameterError, "candidate has no metric 'm'; it has n"),
         (result([1, 2, 3], [0, 1]), ShapeError, "candidate has 3 values under 'm', but 2 ids"),
         (result([], [], aggregates={}), EmptyInputError, "candidate has no scored lists"),
@@ -75,6 +85,9 @@ def test_what_cannot_be_paired_is_refused(other, error, words):
         ({"reference": "z"}, InvalidParameterError, "reference must be one of 'a', 'b'"),
         ({"metrics": "m"}, InvalidTypeError, r"metrics must be a list of keys, got 'm'; use \['m'\]"),
         ({"metrics": []}, InvalidParameterError, "metrics is empty"),
+        ({"metrics": 3}, InvalidTypeError, "metrics must be keys, which are strings, got 3"),
+        ({"metrics": [["m"]]}, InvalidTypeError, r"metrics must be keys, which are strings, got \['m'\]"),
+        ({"show_progress": "yes"}, InvalidTypeError, "show_progress must be True, False or callable, got 'yes'"),
     ],
 )
 def test_options_are_checked(options, error, words):
@@ -87,6 +100,8 @@ def test_too_few_models_are_refused():
         compare_models({"a": result([1, 0])})
     with pytest.raises(InvalidTypeError, match="results must map names to results, got list"):
         compare_models([result([1, 0])])
+    with pytest.raises(InvalidTypeError, match="results has the model 1; name models by strings"):
+        compare_models({"1": result([1, 0]), 1: result([0, 1])})
     with pytest.raises(InvalidParameterError, match="no metric in common"):
         compare_models({"a": Result({"m": [1, 0]}), "b": Result({"n": [1, 0]})})
     with pytest.raises(ShapeError, match="slices has 1 entries, but there are 2 scored lists"):

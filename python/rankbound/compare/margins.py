@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from rankbound._options import as_flag, as_level, as_non_negative
 from rankbound.compare.inference import check_options, infer_gaps
@@ -12,7 +10,8 @@ from rankbound.compare.models import named_metrics, read_models
 from rankbound.compare.source import Comparable, pair_units
 from rankbound.errors import InvalidParameterError
 
-BASELINE, CANDIDATE, RAISED, LOWERED = "baseline", "candidate", "candidate raised", "candidate lowered"
+BASELINE, CANDIDATE = "baseline", "candidate"
+RAISED, LOWERED = "candidate raised by the margin", "candidate lowered by the margin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,17 +239,8 @@ def _test_margin(
         if mean <= 0:
             raise InvalidParameterError(f"relative=True needs a baseline whose mean is above 0, got {mean:g}")
         size *= mean
-    n_lists = np.ones(len(units.ids)) if units.counts is None else units.counts
     key = (CANDIDATE, metric)
-    shifted = {
-        (name, metric): (units.sums[key] + shift * n_lists, units.means[key] + shift)
-        for name, shift in ((RAISED, size), (LOWERED, -size))
-    }
-    with_shifts = replace(
-        units,
-        sums=units.sums | {name: sums for name, (sums, _) in shifted.items()},
-        means=units.means | {name: of for name, (_, of) in shifted.items()},
-    )
+    with_shifts = units.with_shift(key, size, name=RAISED).with_shift(key, -size, name=LOWERED)
     first = (BASELINE, metric)
     pairs = [((RAISED, metric), first), (first, (LOWERED, metric))]
     worse, *better = infer_gaps(with_shifts, pairs if kind == "equivalence" else pairs[:1], options)

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rankbound.errors import FileFormatError, InvalidTypeError
+from rankbound.compare.source import exponentials, is_logarithmic, read_source
+from rankbound.errors import ComparisonError, FileFormatError, InvalidTypeError
 from rankbound.evaluation.result import EvaluationResult
+from rankbound.gate.policy import GatePolicy
 from rankbound.report.report import RankingReport
 from rankbound.uncertainty import ranking_uncertainty
 
@@ -23,29 +25,50 @@ class Evidence:
     """One model's numbers, in one shape."""
 
     values: Mapping[str, float]
+    catalogue_metrics: frozenset[str]
     intervals: Mapping[str, Interval]
     verdicts: Mapping[str, Mapping[str, str]]
     n_rows: int
     n_units: int
     n_unseen_truth: int | None
+    target_fingerprint: str
     protocol: Mapping[str, Any]
     per_unit: EvaluationResult | None
 
-    def interval(self, metric: str, *, n_resamples: int, confidence_level: float, seed: int) -> Interval | None:
-        """Return the interval of a metric, from the report or from the values per unit; None if there is none."""
+    def interval(self, metric: str, policy: GatePolicy, *, num_threads: int | None) -> Interval | None:
+        """Return the interval of a metric, from the report or from the values per unit; None if there is none.
+
+        Raises
+        ------
+        ComparisonError
+            If the values per unit are not those behind the metric.
+        """
         if metric in self.intervals:
             return self.intervals[metric]
-        if self.per_unit is None or metric not in (self.per_unit.per_user or {}) or metric.endswith(".logmean"):
+        if self.per_unit is None or metric not in (self.per_unit.per_user or {}):
             return None
-        values = np.asarray((self.per_unit.per_user or {})[metric], dtype=np.float64)
+        source = read_source(self.per_unit, "the candidate")
+        if reason := source.refusal(metric):
+            raise ComparisonError(reason)
+        defined = ~np.isnan(source.values[metric])
+        values, scale = source.values[metric][defined], 0.0
+        if is_logarithmic(metric):
+            (values,), scale = exponentials(values)
         found = ranking_uncertainty(
             {metric: values},
-            groups=self.per_unit.sample_ids,
-            n_resamples=n_resamples,
-            confidence_level=confidence_level,
-            seed=seed,
+            groups=source.ids[defined],
+            n_resamples=policy.n_resamples,
+            confidence_level=policy.confidence_level,
+            seed=policy.seed,
+            num_threads=num_threads,
         )
-        return None if found is None else _limits(found["model"][metric])
+        if found is None:
+            return None
+        limits = _limits(found["model"][metric])
+        if not is_logarithmic(metric):
+            return limits
+        low, high = (math.log(limit) + scale if limit > 0 else -math.inf for limit in limits)
+        return low, high
 
 
 def read_evidence(source: Any, *, name: str, per_unit: Any = None) -> Evidence:
@@ -70,17 +93,21 @@ def read_evidence(source: Any, *, name: str, per_unit: Any = None) -> Evidence:
     FileFormatError, ReportError
         If a file cannot be read.
     InvalidTypeError
-        For anything else.
+        For anything else, and for values per unit of what is no report.
     """
     if isinstance(source, (str, PathLike)):
         path = Path(source)
         if path.suffix.lower() in (".npz", ".parquet"):
-            return _of_result(EvaluationResult.load(path))
+            return read_evidence(EvaluationResult.load(path), name=name, per_unit=per_unit)
         report = RankingReport.from_json(path)
         return _of_report(report, _sidecar(per_unit if per_unit is not None else _beside(path)))
     if isinstance(source, RankingReport):
         return _of_report(source, _sidecar(per_unit) or source.per_unit)
     if isinstance(source, EvaluationResult):
+        if per_unit is not None:
+            raise InvalidTypeError(
+                f"{name}_units is for a report, but {name} is an evaluation, which holds its own values"
+            )
         return _of_result(source)
     raise InvalidTypeError(
         f"{name} must be a RankingReport, an EvaluationResult or the path of one, got {type(source).__name__}"
@@ -104,11 +131,13 @@ def _sidecar(per_unit: Any) -> EvaluationResult | None:
 def _of_result(result: EvaluationResult) -> Evidence:
     return Evidence(
         values=result.metrics,
+        catalogue_metrics=frozenset(),
         intervals={},
         verdicts={},
         n_rows=result.n_scored_rows,
         n_units=result.n_units,
         n_unseen_truth=None,
+        target_fingerprint=result.target_fingerprint,
         protocol=result.protocol,
         per_unit=result if result.has_per_user else None,
     )
@@ -119,6 +148,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
     families = report["objectives"][report["primary_objective"]]
     return Evidence(
         values={key: value for family in families.values() for key, value in family.items()},
+        catalogue_metrics=frozenset(key for name in ("macro", "catalogue") for key in families.get(name, ())),
         intervals={metric: _limits(of) for metric, of in uncertainty["model"].items()},
         verdicts={
             baseline: {metric: of["verdict"] for metric, of in found["difference"].items()}
@@ -127,6 +157,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
         n_rows=report["n_rows"],
         n_units=report["n_units"],
         n_unseen_truth=report["n_unseen_truth"],
+        target_fingerprint=report["protocol"]["population"]["rows_hash"],
         protocol=report["protocol"],
         per_unit=per_unit if per_unit is not None and _belongs(per_unit, report) else None,
     )

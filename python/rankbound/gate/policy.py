@@ -1,6 +1,7 @@
 """The rules of a gate, as a TOML file holds them."""
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from rankbound._options import MAX_RESAMPLES
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 OnUndecided = Literal["fail", "pass"]
@@ -55,7 +57,8 @@ class Regression(_Rule, frozen=True, kw_only=True):
     max_drop : float or None, default None
         Tolerance in units of the metric, at least 0.
     max_relative_drop : float or None, default None
-        Tolerance as a share of the incumbent's value, at least 0. Exactly one of both is given.
+        Tolerance as a share of the incumbent's value, at least 0; of a metric that is a logarithm, such as
+        ``LogRBP.logmean``, a share of what it is the logarithm of. Exactly one of both is given.
     on_undecided : {"fail", "pass"} or None, default None
         What an interval that holds the tolerance means; None takes the policy's.
     """
@@ -110,6 +113,8 @@ class Limit(_Rule, frozen=True, kw_only=True):
         _Rule.__post_init__(self)
         if self.at_least is None and self.at_most is None:
             raise ValueError("give at_least or at_most")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least={self.at_least:g} exceeds at_most={self.at_most:g}: nothing can hold both")
 
 
 class Undecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -160,7 +165,7 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_unseen_share: Annotated[float, Meta(ge=0, le=1)] | None = None
     on_undecided: Undecided = Undecided()
     confidence_level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
-    n_resamples: Annotated[int, Meta(ge=1, le=10**7)] = 2000
+    n_resamples: Annotated[int, Meta(ge=1, le=MAX_RESAMPLES)] = 2000
     seed: Annotated[int, Meta(ge=0)] = 0
 
     @property
@@ -191,7 +196,7 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         try:
             policy = msgspec.convert(dict(rules), cls)
         except msgspec.ValidationError as error:
-            raise InvalidParameterError(f"the policy is not valid: {error}") from error
+            raise InvalidParameterError(f"the policy is not valid: {error}{_found(rules, str(error))}") from error
         if not policy.n_rules:
             raise InvalidParameterError("the policy has no rules: everything would pass; add at least one")
         return policy
@@ -236,10 +241,25 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise type(error)(f"{name!r}: {error}") from error
 
 
+def _found(rules: Mapping[str, Any], message: str) -> str:
+    """Return the value that a message of msgspec is about, if it names the place of one."""
+    _, _, path = message.partition("`$.")
+    found: Any = rules
+    for step in re.findall(r"\w+", path):
+        found = found[int(step)] if isinstance(found, (list, tuple)) else found[step]
+    return f": got {found!r}" if path and not isinstance(found, (dict, list, tuple)) else ""
+
+
 def as_policy(policy: Any) -> GatePolicy:
-    """Return a policy from a policy, a mapping or the path of a TOML file."""
+    """Return a policy from a policy, a mapping or the path of a TOML file.
+
+    Raises
+    ------
+    RankboundError
+        For a policy that is not valid; one that was put together in Python has not been checked before.
+    """
     if isinstance(policy, GatePolicy):
-        return policy
+        return GatePolicy.from_dict(msgspec.to_builtins(policy))
     if isinstance(policy, Mapping):
         return GatePolicy.from_dict(policy)
     if isinstance(policy, (str, PathLike)):

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from rankbound.compare import compare_pair
 from rankbound.compare.protocol import protocol_differences
-from rankbound.errors import RankboundError
+from rankbound.compare.source import is_logarithmic
+from rankbound.errors import InvalidParameterError, RankboundError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.gate.evidence import Evidence, Interval, read_evidence
 from rankbound.gate.policy import Floor, GatePolicy, Limit, OnUndecided, Regression, Verdict, as_policy
@@ -127,6 +128,8 @@ def run_gate(
     """
     rules = as_policy(policy)
     found = read_evidence(candidate, name="candidate", per_unit=candidate_units)
+    if against is None and against_units is not None:
+        raise InvalidParameterError("against_units is given without against: pass the incumbent too")
     incumbent = None if against is None else read_evidence(against, name="against", per_unit=against_units)
     judge = _Judge(rules, found, incumbent, num_threads)
     return GateResult(outcomes=tuple(judge.outcomes()))
@@ -169,17 +172,11 @@ class _Judge:
         value = _value(self.candidate, rule.metric)
         if isinstance(value, str):
             return _unjudged(words, value)
-        policy = self.policy
         try:
-            interval = self.candidate.interval(
-                rule.metric,
-                n_resamples=policy.n_resamples,
-                confidence_level=policy.confidence_level,
-                seed=policy.seed,
-            )
+            interval = self.candidate.interval(rule.metric, self.policy, num_threads=self.num_threads)
         except RankboundError as error:
             return _unjudged(words, str(error))
-        undecided = rule.on_undecided or policy.on_undecided.floor
+        undecided = rule.on_undecided or self.policy.on_undecided.floor
         return _on_interval(
             words, f"{value:.6g}", value, bound=rule.at_least, interval=interval, on_undecided=undecided
         )
@@ -189,15 +186,10 @@ class _Judge:
             f"{rule.max_drop:.6g}" if rule.max_drop is not None else f"{rule.max_relative_drop:.6g} of the incumbent's"
         )
         words = f"{rule.metric} not below the incumbent by more than {tolerance}"
-        if self.incumbent is None:
-            return _unjudged(words, "there is no incumbent: pass against=")
-        value, before = _value(self.candidate, rule.metric), _value(self.incumbent, rule.metric)
-        if isinstance(value, str) or isinstance(before, str):
-            return _unjudged(words, value if isinstance(value, str) else f"incumbent: {before}")
-        differing = protocol_differences(self.incumbent.protocol, self.candidate.protocol)
-        if differing:
-            return _unjudged(words, f"incumbent and candidate follow different protocols: {'; '.join(differing)}")
-        drop = rule.max_drop if rule.max_drop is not None else (rule.max_relative_drop or 0.0) * abs(before)
+        values = self._values_of_both(rule.metric)
+        if isinstance(values, str):
+            return _unjudged(words, values)
+        value, before = values
         difference, interval = value - before, None
         try:
             both = self._pair_of(rule.metric)
@@ -205,6 +197,8 @@ class _Judge:
                 pair = compare_pair(
                     *both,
                     rule.metric,
+                    # The interval decides; this test comes from the same resamples.
+                    test_method="bootstrap",
                     confidence_level=self.policy.confidence_level,
                     n_resamples=self.policy.n_resamples,
                     seed=self.policy.seed,
@@ -216,8 +210,33 @@ class _Judge:
         numbers = f"{value:.6g} after {before:.6g}, difference {difference:+.6g}"
         undecided = rule.on_undecided or self.policy.on_undecided.regression
         return _on_interval(
-            words, numbers, difference, bound=-drop, interval=interval, on_undecided=undecided, paired=True
+            words,
+            numbers,
+            difference,
+            bound=-_drop(rule, before),
+            interval=interval,
+            on_undecided=undecided,
+            paired=True,
         )
+
+    def _values_of_both(self, metric: str) -> tuple[float, float] | str:
+        """Return the values of candidate and incumbent, or why they cannot be held against each other."""
+        if self.incumbent is None:
+            return "there is no incumbent: pass against"
+        value, before = _value(self.candidate, metric), _value(self.incumbent, metric)
+        if isinstance(value, str):
+            return value
+        if isinstance(before, str):
+            return f"incumbent: {before}"
+        differing = protocol_differences(
+            self.incumbent.protocol, self.candidate.protocol, catalogue=metric in self.candidate.catalogue_metrics
+        )
+        if differing:
+            return f"incumbent and candidate follow different protocols: {'; '.join(differing)}"
+        theirs, ours = self.incumbent.target_fingerprint, self.candidate.target_fingerprint
+        if theirs != ours:
+            return f"incumbent and candidate were judged by different targets (fingerprints {theirs} and {ours})"
+        return (value, before) if math.isfinite(value - before) else f"{value:.6g} after {before:.6g} is no difference"
 
     def _pair_of(self, metric: str) -> tuple[EvaluationResult, EvaluationResult] | None:
         """Return the values per unit of incumbent and candidate, if both have this metric."""
@@ -249,6 +268,16 @@ class _Judge:
         low = -math.inf if rule.at_least is None else rule.at_least
         high = math.inf if rule.at_most is None else rule.at_most
         return _decided(words, holds=low <= value <= high, reason=f"it is {value:.6g}")
+
+
+def _drop(rule: Regression, before: float) -> float:
+    """Return the tolerance in units of the metric."""
+    if rule.max_drop is not None:
+        return rule.max_drop
+    share = rule.max_relative_drop or 0.0
+    if is_logarithmic(rule.metric):
+        return -math.log1p(-share) if share < 1 else math.inf
+    return share * abs(before)
 
 
 def _value(evidence: Evidence, metric: str) -> float | str:
