@@ -1,6 +1,7 @@
 """The conventions behind a report's numbers, machine readable."""
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
