@@ -15,7 +15,6 @@ from rankbound.compare import compare_slices
 from rankbound.compare.corrections import adjust_p_values
 from rankbound.errors import (
     ComparisonError,
-    InvalidParameterError,
 )
 
 METHODS = ["percentile", "bca", "studentized"]
@@ -355,14 +354,16 @@ def test_a_single_unit_has_a_test_but_no_interval():
 def test_metrics_that_are_no_means_are_named():
     values = {"m": [0.5, 0.25], "LogRBP.logmean": [-1.0, -math.inf], "odd": [1.0, 2.0]}
     results = {
-        name: Result(values, aggregates={"m": 0.375, "LogRBP.logmean": -2.0, "odd": odd})
-        for name, odd in [("a", 1.5), ("b", 7.0)]
+        # The mean of the logarithms, and the logarithm of the mean of the exponentials.
+        name: Result(values, aggregates={"m": 0.375, "LogRBP.logmean": log_mean, "odd": odd})
+        for name, log_mean, odd in [("a", -1 - math.log(2), 1.5), ("b", -math.inf, 7.0)]
     }
     found = compare_models(results, **QUICK)
     assert {row.metric for row in found} == {"m"}
     assert set(found.skipped_metrics) == {"LogRBP.logmean", "odd"}
-    with pytest.raises(InvalidParameterError, match=r"'LogRBP\.logmean' of a cannot be compared: its aggregate is not"):
-        compare_models(results, metrics=["LogRBP.logmean"], **QUICK)
+    words = "'odd' cannot be compared: b has 7, but the mean of its values per list, which are compared, is 1.5"
+    with pytest.raises(ComparisonError, match=words):
+        compare_models(results, metrics=["odd"], **QUICK)
     lacking = compare_models({"a": result([1, 0]), "b": Result({"m": [1, 0], "n": [1, 0]})}, **QUICK)
     assert lacking.skipped_metrics == {"n": "a does not have it"}
 

@@ -48,7 +48,9 @@ def test_what_a_protocol_may_differ_in():
             "ties.rule is 'expectation' and 'min'; ties.equality is 'exact' and missing",
         ),
         (result([1, 2, 3], protocol=with_field("metrics.gain", "exp2")), ComparisonError, "metrics.gain is 'binary'"),
-        (result([1, 2, math.nan], aggregates={}), InvalidParameterError, "'m' of candidate cannot be compared"),
+        (result([1, 2, math.nan], aggregates={}), ComparisonError, "candidate has no value at id 2, where"),
+        (result([1, math.inf, 3]), ComparisonError, "'m' cannot be compared: candidate has inf at id 1; values that"),
+        (result([1, 2, 2.0**40]), ComparisonError, "candidate has 1099511627776.0 at id 2"),
         (Result({"n": [1, 2, 3]}), InvalidParameterError, "candidate has no metric 'm'; it has n"),
         (result([1, 2, 3], [0, 1]), ShapeError, "candidate has 3 values under 'm', but 2 ids"),
         (result([], [], aggregates={}), EmptyInputError, "candidate has no scored lists"),
@@ -87,6 +89,8 @@ def test_too_few_models_are_refused():
         compare_models({"a": result([1, 0])})
     with pytest.raises(InvalidTypeError, match="results must map names to results, got list"):
         compare_models([result([1, 0])])
+    with pytest.raises(InvalidTypeError, match="results has the model 1; name models by strings"):
+        compare_models({"1": result([1, 0]), 1: result([0, 1])})
     with pytest.raises(InvalidParameterError, match="no metric in common"):
         compare_models({"a": Result({"m": [1, 0]}), "b": Result({"n": [1, 0]})})
     with pytest.raises(ShapeError, match="slices has 1 entries, but there are 2 scored lists"):

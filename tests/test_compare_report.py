@@ -11,10 +11,10 @@ from rankbound.errors import MissingDependencyError
 
 QUICK = {"n_resamples": 500, "num_threads": 2}
 COLUMNS = [
-    "metric", "baseline", "candidate", "slice", "n_samples", "n_units", "n_nonzero", "tie_rate", "baseline_mean",
-    "candidate_mean", "difference", "relative_difference", "ci_low", "ci_high", "standard_error", "p_value",
-    "p_adjusted", "significant", "direction", "alternative", "test_method", "exact", "interval_method", "correction",
-    "n_hypotheses", "confidence_level", "n_resamples", "seed", "looks", "n_dropped",
+    "metric", "baseline", "candidate", "slice", "n_samples", "n_undefined", "n_units", "n_nonzero", "tie_rate",
+    "baseline_mean", "candidate_mean", "difference", "relative_difference", "ci_low", "ci_high", "standard_error",
+    "p_value", "p_adjusted", "significant", "direction", "alternative", "test_method", "exact", "interval_method",
+    "correction", "n_hypotheses", "confidence_level", "n_resamples", "seed", "looks", "n_dropped",
 ]  # fmt: skip
 
 

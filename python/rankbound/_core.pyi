@@ -167,6 +167,7 @@ def gap_intervals(
     counts: _Floats | None,
     gaps: Sequence[tuple[int, int]],
     *,
+    log_scales: Sequence[float | None],
     method: str,
     confidence_level: float,
     alternative: str,

@@ -92,16 +92,17 @@ def largest_changes(baseline: Comparable, candidate: Comparable, metric: str, *,
     most = as_count(n, name="n")
     sources = read_models({"baseline": baseline, "candidate": candidate})
     units = pair_units(sources, named_metrics(sources, [metric]))
-    n_lists = np.ones(len(units.ids)) if units.counts is None else units.counts
-    before, after = (units.sums[name, metric] / n_lists for name in ("baseline", "candidate"))
-    difference = after - before
+    before, after = (units.unit_means((name, metric)) for name in ("baseline", "candidate"))
+    with np.errstate(invalid="ignore"):
+        # Equal infinities do not differ.
+        difference = np.where(before == after, 0.0, after - before)
 
     def largest(gains: NDArray[np.float64]) -> tuple[UnitChange, ...]:
         order = np.argsort(-gains, kind="stable")[: min(most, np.count_nonzero(gains > 0))]
         return tuple(
             UnitChange(
                 unit=units.ids[at].item(),
-                n_samples=int(n_lists[at]),
+                n_samples=int(units.n_lists[at]),
                 baseline_mean=float(before[at]),
                 candidate_mean=float(after[at]),
                 difference=float(difference[at]),

@@ -1,8 +1,9 @@
 """All hypotheses of one call, tested and corrected together."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from rankbound._options import as_choice
 from rankbound.compare.corrections import CORRECTIONS, adjust_p_values
 from rankbound.compare.inference import Gap, Options, infer_gaps
 from rankbound.compare.report import PairwiseComparison
-from rankbound.compare.source import PairedUnits, Source, pair_units
+from rankbound.compare.source import PairedUnits, Source, is_logarithmic, pair_units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +54,31 @@ def compare_family(
         as_choice(correction, CORRECTIONS, name="correction")
     rows: list[tuple[_Hypothesis, PairedUnits, Gap]] = []
     for label, sources in groups.items():
-        units = pair_units(sources, metrics)
-        hypotheses = [
-            _Hypothesis(metric=metric, baseline=baseline, candidate=candidate, slice=label)
-            for metric in metrics
-            for baseline, candidate in pairs
-        ]
-        keys = [((of.candidate, of.metric), (of.baseline, of.metric)) for of in hypotheses]
-        rows += [
-            (hypothesis, units, gap)
-            for hypothesis, gap in zip(hypotheses, infer_gaps(units, keys, options), strict=True)
-        ]
+        for defined_alike in _by_lists(sources, metrics):
+            units = pair_units(sources, defined_alike)
+            hypotheses = [
+                _Hypothesis(metric=metric, baseline=baseline, candidate=candidate, slice=label)
+                for metric in defined_alike
+                for baseline, candidate in pairs
+            ]
+            keys = [((of.candidate, of.metric), (of.baseline, of.metric)) for of in hypotheses]
+            rows += [
+                (hypothesis, units, gap)
+                for hypothesis, gap in zip(hypotheses, infer_gaps(units, keys, options), strict=True)
+            ]
     for_looks = np.minimum(1.0, options.looks * np.array([gap.p_value for *_, gap in rows]))
     adjusted = adjust_p_values(for_looks, correction)
     return tuple(
         _comparison(*row, float(p_adjusted), options, correction=correction or "none", n_hypotheses=len(rows))
         for row, p_adjusted in zip(rows, adjusted, strict=True)
     )
+
+
+def _by_lists(sources: Mapping[str, Source], metrics: Sequence[str]) -> Iterator[list[str]]:
+    """Yield runs of metrics that are defined for the same lists, and can share their resamples."""
+    values = next(iter(sources.values())).values
+    for _, together in groupby(metrics, key=lambda metric: np.isnan(values[metric]).tobytes()):
+        yield list(together)
 
 
 def _comparison(
@@ -90,13 +99,14 @@ def _comparison(
         candidate=hypothesis.candidate,
         slice=hypothesis.slice,
         n_samples=units.n_samples,
+        n_undefined=units.n_undefined,
         n_units=len(units.ids),
         n_nonzero=gap.n_nonzero,
         tie_rate=1 - gap.n_nonzero / len(units.ids),
         baseline_mean=gap.baseline_mean,
         candidate_mean=gap.candidate_mean,
         difference=gap.difference,
-        relative_difference=gap.difference / gap.baseline_mean if gap.baseline_mean else math.nan,
+        relative_difference=_relative(gap, logarithmic=is_logarithmic(hypothesis.metric)),
         ci_low=gap.ci_low,
         ci_high=gap.ci_high,
         standard_error=gap.standard_error,
@@ -116,3 +126,11 @@ def _comparison(
         looks=options.looks,
         n_dropped=gap.n_dropped,
     )
+
+
+def _relative(gap: Gap, *, logarithmic: bool) -> float:
+    """Return a gap as a share of the baseline's mean, of which a log ratio is made."""
+    if logarithmic:
+        with np.errstate(over="ignore"):
+            return float(np.expm1(gap.difference))
+    return gap.difference / gap.baseline_mean if gap.baseline_mean else math.nan

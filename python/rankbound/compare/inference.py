@@ -1,7 +1,7 @@
 """Intervals and p-values of gaps between paired models."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._options import as_choice, as_count, as_integer, as_level, as_resamples, resolve_num_threads
 from rankbound._progress import told
-from rankbound.compare.source import PairedUnits
+from rankbound.compare.source import Key, PairedUnits, exponentials, is_logarithmic
 from rankbound.errors import ComparisonError, InvalidParameterError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -85,7 +85,7 @@ def check_options(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """The candidate's mean less the baseline's, with what supports it; NaN where it is undefined."""
+    """The candidate's mean less the baseline's, or their log ratio, with what supports it; NaN where undefined."""
 
     baseline_mean: float
     candidate_mean: float
@@ -101,9 +101,6 @@ class Gap:
     def difference(self) -> float:
         """The gap itself."""
         return self.candidate_mean - self.baseline_mean
-
-
-Key = tuple[str, str]
 
 
 def infer_gaps(units: PairedUnits, pairs: Sequence[tuple[Key, Key]], options: Options) -> list[Gap]:
@@ -128,34 +125,19 @@ def infer_gaps(units: PairedUnits, pairs: Sequence[tuple[Key, Key]], options: Op
     ComparisonError
         If a test is undefined: a single unit, or a t-test of gaps that are all the same.
     """
-    series = list(units.sums.values())
-    place = {key: at for at, key in enumerate(units.sums)}
-    gaps = [(place[candidate], place[baseline]) for candidate, baseline in pairs]
     n_units = len(units.ids)
     if n_units < 2 and options.test_method != "randomization":
         raise ComparisonError(
             f"test_method={options.test_method!r} needs at least 2 units, but there is {n_units}: its variation shows "
             "only between units"
         )
-    intervals = [(math.nan, math.nan, math.nan, math.nan, 0)] * len(gaps)
+    intervals = [(math.nan, math.nan, math.nan, math.nan, 0)] * len(pairs)
     if n_units >= 2:
-        with told(options.show_progress, total=options.n_resamples, unit="resample") as tell:
-            intervals = _core.gap_intervals(
-                options.seed_words,
-                series,
-                units.counts,
-                gaps,
-                method=options.interval_method,
-                confidence_level=options.interval_level,
-                alternative=options.alternative,
-                n_resamples=options.n_resamples,
-                num_threads=options.num_threads,
-                progress=tell,
-            )
+        intervals = _bootstrap(units, pairs, options)
     if options.test_method == "randomization":
-        tests = randomization_test(units.sums, pairs, options)
+        tests = _randomization_test(units, pairs, options)
     elif options.test_method == "t":
-        tests = [(t_test(units, *pair, options.alternative), False) for pair in pairs]
+        tests = [(_t_test(units, *pair, options.alternative), False) for pair in pairs]
     else:
         tests = [(p_value, False) for *_, p_value, _ in intervals]
     return [
@@ -176,17 +158,27 @@ def infer_gaps(units: PairedUnits, pairs: Sequence[tuple[Key, Key]], options: Op
     ]
 
 
-def randomization_test(
-    sums: Mapping[Key, NDArray[np.float64]], pairs: Sequence[tuple[Key, Key]], options: Options
-) -> list[tuple[float, bool]]:
-    """Return the sign-flip p-value of each (candidate, baseline), and whether all patterns of signs were counted."""
-    place = {key: at for at, key in enumerate(sums)}
-    gaps = [(place[candidate], place[baseline]) for candidate, baseline in pairs]
-    with told(options.show_progress, total=len(gaps) * options.n_resamples, unit="sign flip") as tell:
-        return _core.sign_flip_p_values(
+def _bootstrap(
+    units: PairedUnits, pairs: Sequence[tuple[Key, Key]], options: Options
+) -> list[tuple[float, float, float, float, int]]:
+    """Return limits, standard error, p-value and dropped resamples of each (candidate, baseline)."""
+    series: list[NDArray[np.float64]] = []
+    log_scales: list[float | None] = []
+    for (_, metric), sums in units.sums.items():
+        # Each model has a scale of its own, so that its interval does not depend on what else is compared.
+        (values,), scale = exponentials(sums) if is_logarithmic(metric) else ([sums], None)
+        series.append(values)
+        log_scales.append(scale)
+    place = {key: at for at, key in enumerate(units.sums)}
+    with told(options.show_progress, total=options.n_resamples, unit="resample") as tell:
+        return _core.gap_intervals(
             options.seed_words,
-            list(sums.values()),
-            gaps,
+            series,
+            units.counts,
+            [(place[candidate], place[baseline]) for candidate, baseline in pairs],
+            log_scales=log_scales,
+            method=options.interval_method,
+            confidence_level=options.interval_level,
             alternative=options.alternative,
             n_resamples=options.n_resamples,
             num_threads=options.num_threads,
@@ -194,7 +186,31 @@ def randomization_test(
         )
 
 
-def t_test(units: PairedUnits, candidate: Key, baseline: Key, alternative: str) -> float:
+def _on_one_scale(units: PairedUnits, candidate: Key, baseline: Key) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sums whose differences have a mean of zero without an effect: of exponentials, not of logarithms."""
+    first, second = units.sums[candidate], units.sums[baseline]
+    if is_logarithmic(candidate[1]):
+        (first, second), _ = exponentials(first, second)
+    return first, second
+
+
+def _randomization_test(
+    units: PairedUnits, pairs: Sequence[tuple[Key, Key]], options: Options
+) -> list[tuple[float, bool]]:
+    """Return the sign-flip p-value of each (candidate, baseline), and whether all patterns of signs were counted."""
+    with told(options.show_progress, total=len(pairs) * options.n_resamples, unit="sign flip") as tell:
+        return _core.sign_flip_p_values(
+            options.seed_words,
+            [sums for pair in pairs for sums in _on_one_scale(units, *pair)],
+            [(2 * at, 2 * at + 1) for at in range(len(pairs))],
+            alternative=options.alternative,
+            n_resamples=options.n_resamples,
+            num_threads=options.num_threads,
+            progress=tell,
+        )
+
+
+def _t_test(units: PairedUnits, candidate: Key, baseline: Key, alternative: str) -> float:
     """Return the p-value of the gap over its linearised standard error, which is the paired t-test.
 
     Raises
@@ -202,7 +218,7 @@ def t_test(units: PairedUnits, candidate: Key, baseline: Key, alternative: str) 
     ComparisonError
         If all units have the same gap, other than zero: its error cannot be estimated.
     """
-    sums = units.sums[candidate], units.sums[baseline]
+    sums = _on_one_scale(units, candidate, baseline)
     if np.array_equal(*sums):
         return 1.0
     error = _core.linearised_error(*sums, units.counts)
@@ -211,10 +227,11 @@ def t_test(units: PairedUnits, candidate: Key, baseline: Key, alternative: str) 
             f"{candidate[0]} and {baseline[0]} have the same gap in {candidate[1]} in all units, so that the t-test "
             "is undefined; use test_method='randomization'"
         )
-    return p_of_t((units.means[candidate] - units.means[baseline]) / error, len(units.ids), alternative)
+    gap = (_core.exact_sum(sums[0]) - _core.exact_sum(sums[1])) / units.n_samples
+    return _p_of_t(gap / error, len(units.ids), alternative)
 
 
-def p_of_t(statistic: float, n_units: int, alternative: str) -> float:
+def _p_of_t(statistic: float, n_units: int, alternative: str) -> float:
     """Return the p-value of a t statistic with ``n_units - 1`` degrees of freedom."""
     from scipy.special import stdtr  # noqa: PLC0415 - not needed to import the library
 

@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from rankbound._options import as_flag, as_level, as_non_negative
 from rankbound.compare.inference import check_options, infer_gaps
@@ -240,17 +238,8 @@ def _test_margin(
         if mean <= 0:
             raise InvalidParameterError(f"relative=True needs a baseline whose mean is above 0, got {mean:g}")
         size *= mean
-    n_lists = np.ones(len(units.ids)) if units.counts is None else units.counts
     key = (CANDIDATE, metric)
-    shifted = {
-        (name, metric): (units.sums[key] + shift * n_lists, units.means[key] + shift)
-        for name, shift in ((RAISED, size), (LOWERED, -size))
-    }
-    with_shifts = replace(
-        units,
-        sums=units.sums | {name: sums for name, (sums, _) in shifted.items()},
-        means=units.means | {name: of for name, (_, of) in shifted.items()},
-    )
+    with_shifts = units.with_shift(key, size, name=RAISED).with_shift(key, -size, name=LOWERED)
     first = (BASELINE, metric)
     pairs = [((RAISED, metric), first), (first, (LOWERED, metric))]
     worse, *better = infer_gaps(with_shifts, pairs if kind == "equivalence" else pairs[:1], options)

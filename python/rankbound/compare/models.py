@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from rankbound._labels import as_vector, split_missing
+from rankbound._labels import as_vector, show, split_missing
 from rankbound._options import as_choice
 from rankbound.compare.family import compare_family
 from rankbound.compare.inference import check_options
 from rankbound.compare.report import WHOLE, ComparisonReport, PairwiseComparison
 from rankbound.compare.source import Comparable, Source, check_paired, read_source
-from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
-
-NOT_A_MEAN = "its aggregate is not the mean of the values per list, which is what is compared"
+from rankbound.errors import ComparisonError, InvalidParameterError, InvalidTypeError, ShapeError
 
 
 def compare_models(
@@ -40,14 +38,20 @@ def compare_models(
     whole units, and turning a pair round turns its difference and interval round exactly. The inference is for the
     models as trained; that another training seed would give others is not part of it.
 
+    Of a metric whose values are logarithms, ``LogRBP``, the difference is that of the printed logarithms of means: the
+    log ratio of two means of rank-biased precision. Its interval is of the log ratio, resample by resample;
+    ``randomization`` and ``t`` test the differences of the exponentials, whose mean is zero without an effect and which
+    keep within the range of numbers in units of the largest. A list without a value under any model is left out and
+    counted.
+
     Parameters
     ----------
     results : mapping of str to EvaluationResult, RankingReport, str or path-like
         Models by name: results with values per user, reports that keep values per unit, or paths of saved results. They
         must be of the same lists in the same order, judged by the same targets and protocol.
     metrics : sequence of str or None, default None
-        Keys to compare; None takes all that every model has. Those whose aggregate is no mean over lists are left out
-        of all, and named in the report.
+        Keys to compare; None takes all that every model has; those that cannot be compared, such as one whose
+        aggregate is no mean over lists, are left out and named in the report.
     reference : str or None, default None
         Baseline of all other models; None compares every pair, the earlier model being the baseline.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
@@ -69,6 +73,7 @@ def compare_models(
     interval_method : {"percentile", "bca", "studentized"}, default "percentile"
         ``bca`` corrects for bias and skewness (Efron and Tibshirani 1993, section 14.3), ``studentized`` for unequal
         errors (Davison and Hinkley 1997, section 5.2.1); both help with few or very unequal units.
+        ``studentized`` has no limits of a log ratio.
     looks : int, default 1
         How often the data will be looked at before a decision. One look only is the rule: stopping at the first
         significant one of 5 looks at nominal 5% is wrong 14% of the time without an effect (Armitage, McPherson and
@@ -86,7 +91,8 @@ def compare_models(
     Raises
     ------
     ComparisonError
-        If results cannot be paired, naming the first id or the fields that differ; or a test is undefined.
+        If results cannot be paired, naming the first id or the fields that differ; if the values of a named metric are
+        not what its aggregate is the mean of; or a test is undefined.
     InvalidParameterError, InvalidTypeError, ShapeError
         For options out of range, and for models or metrics that do not exist.
 
@@ -251,6 +257,9 @@ def compare_slices(
         str(label): {name: source.restrict(labels == label) for name, source in sources.items()}
         for label in np.unique(labels)
     }
+    for label, of_slice in groups.items():
+        if np.isnan(of_slice["baseline"].values[metric]).all():
+            raise ComparisonError(f"slices has {label!r}, no list of which has a value of {metric!r}; leave those out")
     pairs = [("baseline", "candidate")]
     return ComparisonReport(comparisons=compare_family(groups, chosen, pairs, checked, correction=correction))
 
@@ -269,7 +278,10 @@ def read_models(results: Mapping[str, Comparable]) -> dict[str, Source]:
         raise InvalidTypeError(f"results must map names to results, got {type(results).__name__}")
     if len(results) < 2:
         raise InvalidParameterError(f"results has {len(results)} model(s): a comparison needs at least two")
-    sources = {str(name): read_source(result, str(name)) for name, result in results.items()}
+    for name in results:
+        if not isinstance(name, str):
+            raise InvalidTypeError(f"results has the model {name!r}; name models by strings")
+    sources = {name: read_source(result, name) for name, result in results.items()}
     first, *others = sources.values()
     for other in others:
         check_paired(first, other)
@@ -290,8 +302,8 @@ def shared_metrics(sources: Mapping[str, Source]) -> tuple[list[str], dict[str, 
         lacking = [name for name, source in sources.items() if metric not in source.values]
         if lacking:
             skipped[metric] = f"{', '.join(lacking)} does not have it"
-        elif not all(source.is_mean(metric) for source in sources.values()):
-            skipped[metric] = NOT_A_MEAN
+        elif reason := _refusal(sources, metric):
+            skipped[metric] = reason
     shared = [metric for metric in everywhere if metric not in skipped]
     if not shared:
         raise InvalidParameterError(f"the models have no metric in common that can be compared: {skipped}")
@@ -304,7 +316,9 @@ def named_metrics(sources: Mapping[str, Source], metrics: Sequence[str]) -> list
     Raises
     ------
     InvalidParameterError
-        If there are none, or a model lacks one, or one is no mean over lists.
+        If there are none, or a model lacks one.
+    ComparisonError
+        If the values of one cannot be compared.
     InvalidTypeError
         For a single string.
     """
@@ -317,9 +331,24 @@ def named_metrics(sources: Mapping[str, Source], metrics: Sequence[str]) -> list
         for name, source in sources.items():
             if metric not in source.values:
                 raise InvalidParameterError(f"{name} has no metric {metric!r}; it has {', '.join(source.values)}")
-            if not source.is_mean(metric):
-                raise InvalidParameterError(f"{metric!r} of {name} cannot be compared: {NOT_A_MEAN}")
+        if reason := _refusal(sources, metric):
+            raise ComparisonError(f"{metric!r} cannot be compared: {reason}")
     return chosen
+
+
+def _refusal(sources: Mapping[str, Source], metric: str) -> str | None:
+    """Return why a metric that all models have cannot be compared; None if it can."""
+    reasons = filter(None, (source.refusal(metric) for source in sources.values()))
+    if reason := next(reasons, None):
+        return reason
+    first, *others = sources.values()
+    for other in others:
+        differs = np.isnan(first.values[metric]) != np.isnan(other.values[metric])
+        if differs.any():
+            at = int(differs.argmax())
+            lacking, having = (first, other) if np.isnan(first.values[metric][at]) else (other, first)
+            return f"{lacking.name} has no value at id {show(first.ids[at])}, where {having.name} has one"
+    return None
 
 
 def _pairs(names: list[str], reference: str | None) -> list[tuple[str, str]]:

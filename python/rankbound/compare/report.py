@@ -1,5 +1,6 @@
 """Comparisons as users hold them."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from html import escape
@@ -27,20 +28,22 @@ class PairwiseComparison:
     ----------
     metric, baseline, candidate, slice
         What is compared; the slice is ``"all"`` for all lists.
-    n_samples, n_units, n_nonzero : int
-        Lists, units, and units that tell the models apart.
+    n_samples, n_undefined : int
+        Lists that are compared, and lists without a value under any model, which are left out.
+    n_units, n_nonzero : int
+        Units, and those that tell the models apart.
     tie_rate : float
         Share of units that do not.
     baseline_mean, candidate_mean : float
-        Means over lists.
+        Means over lists; of a metric whose values are logarithms, the logarithms of the exponentials' means.
     difference : float
-        Candidate less baseline.
+        Candidate less baseline: of logarithms, the log ratio of the means. NaN if both are minus infinity.
     relative_difference : float
-        The difference as a share of the baseline's mean; NaN if that is 0.
+        The difference as a share of the baseline's mean, before the logarithm; NaN if that is 0.
     ci_low, ci_high : float
         Limits of the difference; NaN where the method has none, such as for a single unit.
     standard_error : float
-        Bootstrap standard error of the difference.
+        Bootstrap standard error of the difference; NaN as well.
     p_value : float
         Of the test, by itself.
     p_adjusted : float
@@ -58,7 +61,8 @@ class PairwiseComparison:
     confidence_level, n_resamples, seed, looks
         The options.
     n_dropped : int
-        Resamples without variation, which a studentised interval leaves out.
+        Resamples that the interval leaves out: those without variation, by which a studentised one divides, and those
+        of which a mean is 0 and has no logarithm. With more than 1% of them there is no interval.
     """
 
     metric: str
@@ -66,6 +70,7 @@ class PairwiseComparison:
     candidate: str
     slice: str
     n_samples: int
+    n_undefined: int
     n_units: int
     n_nonzero: int
     tie_rate: float
@@ -218,4 +223,28 @@ class ComparisonReport:
             f"{of.alternative} {of.test_method} tests; correction over {of.n_hypotheses} hypotheses: {of.correction}; "
             f"looks: {of.looks}"
         )
-        return [how, CAVEAT, *skipped]
+        undefined = {
+            of.metric: f"{of.metric} has no value in {of.n_undefined:,} lists, which were left out"
+            for of in self
+            if of.n_undefined
+        }
+        without_limits = [
+            f"{of.candidate} and {of.baseline} have no interval in {of.metric}: {_why_none(of)}"
+            for of in self
+            if math.isnan(of.ci_low)
+        ]
+        return [how, CAVEAT, *undefined.values(), *without_limits, *skipped]
+
+
+def _why_none(of: PairwiseComparison) -> str:
+    """Return why a comparison has no limits."""
+    if of.n_units < 2:
+        return "there is a single unit"
+    nothing = [
+        name for name, mean in ((of.candidate, of.candidate_mean), (of.baseline, of.baseline_mean)) if mean == -math.inf
+    ]
+    if nothing:
+        return f"the mean of {' and '.join(nothing)} is 0, whose logarithm is minus infinity"
+    if of.n_dropped:
+        return f"{of.n_dropped:,} of {of.n_resamples:,} resamples have none of their own"
+    return "the units do not vary enough"

@@ -1,5 +1,6 @@
 """What can be compared: results with values per list, and what makes two of them a pair."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -17,6 +18,9 @@ from rankbound.errors import ComparisonError, EmptyInputError, InvalidTypeError,
 
 # The accumulator holds values below this.
 VALUE_LIMIT = 2.0**40
+
+Key: TypeAlias = tuple[str, str]
+"""A model and a metric."""
 
 
 @runtime_checkable
@@ -52,6 +56,11 @@ class PerUnitReport(Protocol):
 Comparable: TypeAlias = PerUserResult | PerUnitReport | str | PathLike[str]
 
 
+def is_logarithmic(metric: str) -> bool:
+    """Return whether the values of a metric are logarithms and its aggregate that of their exponentials' mean."""
+    return metric.endswith(".logmean")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One model's values, one per scored list."""
@@ -64,18 +73,33 @@ class Source:
     protocol: Mapping[str, Any]
 
     def mean(self, metric: str) -> float:
-        """Return the mean over lists, as the result itself has it."""
-        return _core.exact_mean(self.values[metric])
-
-    def is_mean(self, metric: str) -> bool:
-        """Return whether the result's aggregate is the mean of the values, which is what gets compared."""
+        """Return the mean over the lists with a value, or its logarithm, as the result itself has it."""
         values = self.values[metric]
-        # The mean of logarithms is no estimate of the logarithm of the mean.
-        if metric.startswith("LogRBP") or metric.endswith(".logmean") or not (np.abs(values) < VALUE_LIMIT).all():
-            return False
-        aggregate = self.aggregates.get(metric)
+        defined = values[~np.isnan(values)]
+        return _core.exact_log_mean(defined) if is_logarithmic(metric) else _core.exact_mean(defined)
+
+    def refusal(self, metric: str) -> str | None:
+        """Return why the values of a metric say nothing about its aggregate; None if they do."""
+        values = self.values[metric]
+        wrong = np.abs(values) >= VALUE_LIMIT
+        if is_logarithmic(metric):
+            # The logarithm of zero.
+            wrong &= ~np.isneginf(values)
+        if wrong.any():
+            at = int(wrong.argmax())
+            return (
+                f"{self.name} has {values[at]} at id {show(self.ids[at])}; values that are compared must be finite and "
+                "below 2^40"
+            )
+        if np.isnan(values).all():
+            return f"{self.name} has no list with a value"
+        aggregate, mean = self.aggregates.get(metric), self.mean(metric)
         # Values may be kept in single precision.
-        return aggregate is None or bool(np.isclose(float(aggregate), self.mean(metric), rtol=1e-6, atol=1e-9))
+        if aggregate is None or np.isclose(float(aggregate), mean, rtol=1e-6, atol=1e-9):
+            return None
+        return (
+            f"{self.name} has {aggregate:.6g}, but the mean of its values per list, which are compared, is {mean:.6g}"
+        )
 
     def restrict(self, chosen: NDArray[np.bool_]) -> "Source":
         """Return the lists that are chosen."""
@@ -201,17 +225,36 @@ class PairedUnits:
         Lists of each unit; None if each has one.
     n_samples : int
         Number of lists.
+    n_undefined : int
+        Lists without a value under any model, which are left out.
     sums : dict
-        Sums of a metric over the lists of each unit, by model and metric.
+        Sums of a metric over the lists of each unit, by model and metric; logarithms of sums of exponentials, if its
+        values are logarithms.
     means : dict
-        Means over lists, by model and metric.
+        Means over lists, or their logarithms, by model and metric.
     """
 
     ids: NDArray[Any]
     counts: NDArray[np.float64] | None
     n_samples: int
-    sums: dict[tuple[str, str], NDArray[np.float64]]
-    means: dict[tuple[str, str], float]
+    n_undefined: int
+    sums: dict[Key, NDArray[np.float64]]
+    means: dict[Key, float]
+
+    @property
+    def n_lists(self) -> NDArray[np.float64]:
+        """Lists of each unit."""
+        return np.ones(len(self.ids)) if self.counts is None else self.counts
+
+    def unit_means(self, key: Key) -> NDArray[np.float64]:
+        """Return the mean over the lists of each unit, or its logarithm."""
+        return self.sums[key] - np.log(self.n_lists) if is_logarithmic(key[1]) else self.sums[key] / self.n_lists
+
+    def with_shift(self, key: Key, shift: float, *, name: str) -> "PairedUnits":
+        """Return the units with a further model, of which each list has the value of a model and a shift."""
+        shifted, metric = (name, key[1]), key[1]
+        sums = self.sums[key] + (shift if is_logarithmic(metric) else shift * self.n_lists)
+        return replace(self, sums=self.sums | {shifted: sums}, means=self.means | {shifted: self.means[key] + shift})
 
 
 def pair_units(sources: Mapping[str, Source], metrics: Sequence[str]) -> PairedUnits:
@@ -222,22 +265,19 @@ def pair_units(sources: Mapping[str, Source], metrics: Sequence[str]) -> PairedU
     sources : mapping of str to Source
         At least one; :func:`check_paired` has passed them.
     metrics : sequence of str
-        Metrics that all have.
+        Metrics that all have, none with a refusal, and defined for the same lists.
 
     Returns
     -------
     PairedUnits
         Independent of the order of the lists.
-
-    Raises
-    ------
-    ComparisonError
-        For values that are not finite or too large, naming model, metric and id.
     """
-    for source in sources.values():
-        for metric in metrics:
-            _check_values(source, metric)
     first = next(iter(sources.values()))
+    undefined = np.isnan(first.values[metrics[0]])
+    n_undefined = int(undefined.sum())
+    if n_undefined:
+        sources = {name: source.restrict(~undefined) for name, source in sources.items()}
+        first = sources[first.name]
     ids, places, codes = np.unique(first.ids, return_index=True, return_inverse=True)
     columns = {(name, metric): source.values[metric] for name, source in sources.items() for metric in metrics}
     if len(ids) == len(first.ids):
@@ -245,23 +285,40 @@ def pair_units(sources: Mapping[str, Source], metrics: Sequence[str]) -> PairedU
         counts = None
     else:
         unit_of = codes.astype(np.uint32)
-        sums = {key: _core.group_sums(values, unit_of, len(ids))[0] for key, values in columns.items()}
+        sums = {
+            key: (_log_sums if is_logarithmic(key[1]) else _sums)(values, unit_of, len(ids))
+            for key, values in columns.items()
+        }
         counts = np.bincount(unit_of).astype(np.float64)
     return PairedUnits(
         ids=ids,
         counts=counts,
         n_samples=len(first.ids),
+        n_undefined=n_undefined,
         sums=sums,
         means={(name, metric): source.mean(metric) for name, source in sources.items() for metric in metrics},
     )
 
 
-def _check_values(source: Source, metric: str) -> None:
-    values = source.values[metric]
-    wrong = ~(np.abs(values) < VALUE_LIMIT)
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise ComparisonError(
-            f"{source.name} has {values[at]} under {metric!r} at id {show(source.ids[at])}; values that are compared "
-            "must be finite and below 2^40"
-        )
+def exponentials(*logarithms: NDArray[np.float64]) -> tuple[list[NDArray[np.float64]], float]:
+    """Return the exponentials of arrays in units of the largest, which they cannot all underflow in, and its logarithm.
+
+    If all logarithms are minus infinity, the unit is 1.
+    """
+    largest = max(float(of.max()) for of in logarithms)
+    unit = 0.0 if largest == -math.inf else largest
+    return [np.exp(of - unit) for of in logarithms], unit
+
+
+def _sums(values: NDArray[np.float64], unit_of: NDArray[np.uint32], n_units: int) -> NDArray[np.float64]:
+    return _core.group_sums(values, unit_of, n_units)[0]
+
+
+def _log_sums(values: NDArray[np.float64], unit_of: NDArray[np.uint32], n_units: int) -> NDArray[np.float64]:
+    # Each unit has a scale of its own: what underflows beside another is not nothing.
+    largest = np.full(n_units, -np.inf)
+    np.maximum.at(largest, unit_of, values)
+    largest[np.isneginf(largest)] = 0.0
+    sums = _sums(np.exp(values - largest[unit_of]), unit_of, n_units)
+    with np.errstate(divide="ignore"):
+        return largest + np.log(sums)

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rankbound.errors import FileFormatError, InvalidTypeError
+from rankbound.compare.source import exponentials, is_logarithmic, read_source
+from rankbound.errors import ComparisonError, FileFormatError, InvalidTypeError
 from rankbound.evaluation.result import EvaluationResult
+from rankbound.gate.policy import GatePolicy
 from rankbound.report.report import RankingReport
 from rankbound.uncertainty import ranking_uncertainty
 
@@ -31,21 +33,40 @@ class Evidence:
     protocol: Mapping[str, Any]
     per_unit: EvaluationResult | None
 
-    def interval(self, metric: str, *, n_resamples: int, confidence_level: float, seed: int) -> Interval | None:
-        """Return the interval of a metric, from the report or from the values per unit; None if there is none."""
+    def interval(self, metric: str, policy: GatePolicy, *, num_threads: int | None) -> Interval | None:
+        """Return the interval of a metric, from the report or from the values per unit; None if there is none.
+
+        Raises
+        ------
+        ComparisonError
+            If the values per unit are not those behind the metric.
+        """
         if metric in self.intervals:
             return self.intervals[metric]
-        if self.per_unit is None or metric not in (self.per_unit.per_user or {}) or metric.endswith(".logmean"):
+        if self.per_unit is None or metric not in (self.per_unit.per_user or {}):
             return None
-        values = np.asarray((self.per_unit.per_user or {})[metric], dtype=np.float64)
+        source = read_source(self.per_unit, "the candidate")
+        if reason := source.refusal(metric):
+            raise ComparisonError(reason)
+        defined = ~np.isnan(source.values[metric])
+        values, scale = source.values[metric][defined], 0.0
+        if is_logarithmic(metric):
+            (values,), scale = exponentials(values)
         found = ranking_uncertainty(
             {metric: values},
-            groups=self.per_unit.sample_ids,
-            n_resamples=n_resamples,
-            confidence_level=confidence_level,
-            seed=seed,
+            groups=source.ids[defined],
+            n_resamples=policy.n_resamples,
+            confidence_level=policy.confidence_level,
+            seed=policy.seed,
+            num_threads=num_threads,
         )
-        return None if found is None else _limits(found["model"][metric])
+        if found is None:
+            return None
+        limits = _limits(found["model"][metric])
+        if not is_logarithmic(metric):
+            return limits
+        low, high = (math.log(limit) + scale if limit > 0 else -math.inf for limit in limits)
+        return low, high
 
 
 def read_evidence(source: Any, *, name: str, per_unit: Any = None) -> Evidence:

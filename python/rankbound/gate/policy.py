@@ -55,7 +55,8 @@ class Regression(_Rule, frozen=True, kw_only=True):
     max_drop : float or None, default None
         Tolerance in units of the metric, at least 0.
     max_relative_drop : float or None, default None
-        Tolerance as a share of the incumbent's value, at least 0. Exactly one of both is given.
+        Tolerance as a share of the incumbent's value, at least 0; of a metric that is a logarithm, such as
+        ``LogRBP.logmean``, a share of what it is the logarithm of. Exactly one of both is given.
     on_undecided : {"fail", "pass"} or None, default None
         What an interval that holds the tolerance means; None takes the policy's.
     """

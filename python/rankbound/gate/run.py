@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from rankbound.compare import compare_pair
 from rankbound.compare.protocol import protocol_differences
+from rankbound.compare.source import is_logarithmic
 from rankbound.errors import RankboundError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.gate.evidence import Evidence, Interval, read_evidence
@@ -169,17 +170,11 @@ class _Judge:
         value = _value(self.candidate, rule.metric)
         if isinstance(value, str):
             return _unjudged(words, value)
-        policy = self.policy
         try:
-            interval = self.candidate.interval(
-                rule.metric,
-                n_resamples=policy.n_resamples,
-                confidence_level=policy.confidence_level,
-                seed=policy.seed,
-            )
+            interval = self.candidate.interval(rule.metric, self.policy, num_threads=self.num_threads)
         except RankboundError as error:
             return _unjudged(words, str(error))
-        undecided = rule.on_undecided or policy.on_undecided.floor
+        undecided = rule.on_undecided or self.policy.on_undecided.floor
         return _on_interval(
             words, f"{value:.6g}", value, bound=rule.at_least, interval=interval, on_undecided=undecided
         )
@@ -197,8 +192,9 @@ class _Judge:
         differing = protocol_differences(self.incumbent.protocol, self.candidate.protocol)
         if differing:
             return _unjudged(words, f"incumbent and candidate follow different protocols: {'; '.join(differing)}")
-        drop = rule.max_drop if rule.max_drop is not None else (rule.max_relative_drop or 0.0) * abs(before)
         difference, interval = value - before, None
+        if not math.isfinite(difference):
+            return _unjudged(words, f"{value:.6g} after {before:.6g} is no finite difference")
         try:
             both = self._pair_of(rule.metric)
             if both is not None:
@@ -216,7 +212,13 @@ class _Judge:
         numbers = f"{value:.6g} after {before:.6g}, difference {difference:+.6g}"
         undecided = rule.on_undecided or self.policy.on_undecided.regression
         return _on_interval(
-            words, numbers, difference, bound=-drop, interval=interval, on_undecided=undecided, paired=True
+            words,
+            numbers,
+            difference,
+            bound=-_drop(rule, before),
+            interval=interval,
+            on_undecided=undecided,
+            paired=True,
         )
 
     def _pair_of(self, metric: str) -> tuple[EvaluationResult, EvaluationResult] | None:
@@ -249,6 +251,16 @@ class _Judge:
         low = -math.inf if rule.at_least is None else rule.at_least
         high = math.inf if rule.at_most is None else rule.at_most
         return _decided(words, holds=low <= value <= high, reason=f"it is {value:.6g}")
+
+
+def _drop(rule: Regression, before: float) -> float:
+    """Return the tolerance in units of the metric."""
+    if rule.max_drop is not None:
+        return rule.max_drop
+    share = rule.max_relative_drop or 0.0
+    if is_logarithmic(rule.metric):
+        return -math.log1p(-share) if share < 1 else math.inf
+    return share * abs(before)
 
 
 def _value(evidence: Evidence, metric: str) -> float | str:

@@ -36,11 +36,13 @@ pub(crate) fn bootstrap_limits(
 
 type PyGapInterval = (f64, f64, f64, f64, usize);
 
-/// Interval, standard error and bootstrap p-value of every gap, as
+/// Interval, standard error and bootstrap p-value of every gap between means, or between logarithms of
+/// means where the series have a log scale, as
 /// `(ci_low, ci_high, standard_error, p_value, n_dropped)`.
 #[pyfunction]
 #[pyo3(signature = (
-    seed_words, series, counts, gaps, *, method, confidence_level, alternative, n_resamples, num_threads, progress
+    seed_words, series, counts, gaps, *, log_scales, method, confidence_level, alternative, n_resamples, num_threads,
+    progress
 ))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
@@ -50,6 +52,7 @@ pub(crate) fn gap_intervals(
     series: Vec<PyReadonlyArray1<'_, f64>>,
     counts: Option<PyReadonlyArray1<'_, f64>>,
     gaps: Vec<(usize, usize)>,
+    log_scales: Vec<Option<f64>>,
     method: &str,
     confidence_level: f64,
     alternative: &str,
@@ -69,7 +72,7 @@ pub(crate) fn gap_intervals(
     };
     let alternative = to_alternative(alternative)?;
     let found = run(py, num_threads, &progress, |par| {
-        bootstrap.gap_intervals(par, &gaps, method, confidence_level, alternative)
+        bootstrap.gap_intervals(par, &gaps, &log_scales, method, confidence_level, alternative)
     })?;
     let row = |gap: GapInterval| (gap.low, gap.high, gap.standard_error, gap.p_value, gap.n_dropped);
     Ok(found.into_iter().map(row).collect())

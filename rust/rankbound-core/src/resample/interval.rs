@@ -8,7 +8,7 @@ use super::sign_flip::Alternative;
 use crate::error::{Error, Result};
 use crate::par::Par;
 
-/// A studentised interval is not given if more than this share of the resamples has no error.
+/// Limits are not given if more than this share of the resamples has nothing to make them of.
 const MAX_DROPPED: f64 = 0.01;
 
 /// How limits are made from replicates.
@@ -30,27 +30,34 @@ pub struct GapInterval {
     pub low: f64,
     /// Upper limit.
     pub high: f64,
-    /// Standard deviation of the replicates.
+    /// Standard deviation of the replicates; NaN if too many have no logarithm.
     pub standard_error: f64,
     /// `(1 + #) / (B + 1)` over replicates shifted to a mean gap of zero (Efron & Tibshirani 1993,
-    /// section 16.4).
+    /// section 16.4); those without a logarithm speak for no gap.
     pub p_value: f64,
-    /// Resamples that a studentised interval leaves out, because all their units are alike.
+    /// Resamples that the limits leave out: a mean of zero has no logarithm, and units that are all
+    /// alike have no error to studentise by.
     pub n_dropped: usize,
 }
 
 impl Bootstrap<'_> {
     /// What the resamples say about every gap `(candidate, baseline)`, places in the series.
     ///
+    /// A series with a logarithm in `log_scales` holds exponentials in units of `e` to that power, and
+    /// what is compared is the logarithm of its mean, so that a gap is a log ratio. It has no
+    /// studentised limits.
+    ///
     /// Limits are computed for the model that is ahead, and mirrored for the other: turning a gap
     /// round turns its interval round in every bit, which no formula for quantiles does by itself.
     ///
     /// # Errors
-    /// As [`Bootstrap::ratios`], and [`Error::Shape`] if a gap names no series.
+    /// As [`Bootstrap::ratios`], and [`Error::Shape`] if a gap names no series, or a mean and a
+    /// logarithm, or `log_scales` has not one entry per series.
     pub fn gap_intervals(
         &self,
         par: &mut Par<'_>,
         gaps: &[(usize, usize)],
+        log_scales: &[Option<f64>],
         method: IntervalMethod,
         confidence_level: f64,
         alternative: Alternative,
@@ -59,64 +66,72 @@ impl Bootstrap<'_> {
         if let Some((a, b)) = gaps.iter().find(|(a, b)| a.max(b) >= &n_series) {
             return Err(Error::Shape(format!("a gap names series {a} and {b} of {n_series}")));
         }
-        let ahead: Vec<bool> = gaps.iter().map(|&gap| self.is_ahead(gap)).collect();
+        if log_scales.len() != n_series {
+            return Err(Error::Shape(format!("{} log scales for {n_series} series", log_scales.len())));
+        }
+        if let Some((a, b)) = gaps.iter().find(|&&(a, b)| log_scales[a].is_some() != log_scales[b].is_some()) {
+            return Err(Error::Shape(format!("series {a} and {b} are a mean and a logarithm, which have no gap")));
+        }
+        let means: Vec<f64> =
+            self.series.iter().zip(log_scales).map(|(of, &scale)| on_scale(ratio(of, self.counts), scale)).collect();
+        // If the means are equal, by the first unit that differs.
+        let is_ahead = |&(a, b): &(usize, usize)| (means[a], self.series[a]) >= (means[b], self.series[b]);
+        let ahead: Vec<bool> = gaps.iter().map(is_ahead).collect();
         let oriented: Vec<(usize, usize)> =
             gaps.iter().zip(&ahead).map(|(&(a, b), &ahead)| if ahead { (a, b) } else { (b, a) }).collect();
         let errors = Errors::new(self, if method == IntervalMethod::Studentized { &oriented } else { &[] });
         let series: Vec<&[f64]> = self.series.iter().copied().chain(errors.series()).collect();
-        let ratios = Bootstrap { series: &series, ..*self }.ratios(par)?;
+        let mut ratios = Bootstrap { series: &series, ..*self }.ratios(par)?;
+        for (ratios, &scale) in ratios.iter_mut().zip(log_scales) {
+            ratios.iter_mut().for_each(|ratio| *ratio = on_scale(*ratio, scale));
+        }
+        let is_enough = |kept: &[f64]| (self.n_resamples - kept.len()) as f64 <= MAX_DROPPED * self.n_resamples as f64;
         let interval = |(index, &(a, b)): (usize, &(usize, usize))| {
             let replicates: Vec<f64> = ratios[a].iter().zip(&ratios[b]).map(|(a, b)| a - b).collect();
-            let estimate = ratio(self.series[a], self.counts) - ratio(self.series[b], self.counts);
-            let (limits, n_dropped) = match method {
-                IntervalMethod::Percentile => (percentile_limits(&replicates, confidence_level), 0),
+            let finite: Vec<f64> = replicates.iter().copied().filter(|gap| gap.is_finite()).collect();
+            let estimate = means[a] - means[b];
+            let standard_error = if is_enough(&finite) { standard_deviation(&finite) } else { f64::NAN };
+            let kept = match method {
+                IntervalMethod::Percentile | IntervalMethod::Bca => finite,
+                IntervalMethod::Studentized if log_scales[a].is_some() => Vec::new(),
+                IntervalMethod::Studentized => errors.pivots(&ratios[n_series..], index),
+            };
+            let limits = match method {
+                _ if !is_enough(&kept) => (f64::NAN, f64::NAN),
+                IntervalMethod::Percentile => percentile_limits(&kept, confidence_level),
                 IntervalMethod::Bca => {
-                    let acceleration = self.acceleration((a, b));
-                    (bca_limits(&replicates, estimate, acceleration, confidence_level), 0)
+                    bca_limits(&kept, estimate, self.acceleration((a, b), log_scales), confidence_level)
                 }
                 IntervalMethod::Studentized => {
-                    let pivots = errors.pivots(&ratios[n_series..], index);
                     let error = linearised_error(self.series[a], self.series[b], self.counts);
-                    let n_dropped = self.n_resamples - pivots.len();
-                    let limits = if n_dropped as f64 > MAX_DROPPED * self.n_resamples as f64 {
-                        (f64::NAN, f64::NAN)
-                    } else {
-                        let (low, high) = percentile_limits(&pivots, confidence_level);
-                        (estimate - high * error, estimate - low * error)
-                    };
-                    (limits, n_dropped)
+                    let (low, high) = percentile_limits(&kept, confidence_level);
+                    (estimate - high * error, estimate - low * error)
                 }
             };
             let (low, high) = if ahead[index] { limits } else { (-limits.1, -limits.0) };
             GapInterval {
                 low,
                 high,
-                standard_error: standard_deviation(&replicates),
+                standard_error,
                 p_value: shifted_p_value(
                     &replicates,
                     estimate,
                     if ahead[index] { alternative } else { alternative.mirrored() },
                 ),
-                n_dropped,
+                n_dropped: self.n_resamples - kept.len(),
             }
         };
         Ok(oriented.iter().enumerate().map(interval).collect())
     }
 
-    /// Whether the first series of a gap is ahead of the second; if their means are equal, by the first unit
-    /// that differs.
-    fn is_ahead(&self, (a, b): (usize, usize)) -> bool {
-        let (a, b) = (self.series[a], self.series[b]);
-        (ratio(a, self.counts), a) >= (ratio(b, self.counts), b)
-    }
-
     /// The acceleration of a gap: a sixth of the skewness of what it is without each unit in turn.
-    fn acceleration(&self, (a, b): (usize, usize)) -> f64 {
+    fn acceleration(&self, (a, b): (usize, usize), log_scales: &[Option<f64>]) -> f64 {
         let n_lists = self.counts.map_or(self.series[a].len() as f64, sum);
         let totals = [a, b].map(|series| sum(self.series[series]));
         let without = |unit: usize| {
             let rest = n_lists - self.counts.map_or(1.0, |counts| counts[unit]);
-            (totals[0] - self.series[a][unit]) / rest - (totals[1] - self.series[b][unit]) / rest
+            on_scale((totals[0] - self.series[a][unit]) / rest, log_scales[a])
+                - on_scale((totals[1] - self.series[b][unit]) / rest, log_scales[b])
         };
         let jackknife: Vec<f64> = (0..self.series[a].len()).map(without).collect();
         let mean = sum(&jackknife) / jackknife.len() as f64;
@@ -125,15 +140,24 @@ impl Bootstrap<'_> {
     }
 }
 
+/// A mean, or the logarithm of one in units of `e` to the power of `log_scale`.
+fn on_scale(mean: f64, log_scale: Option<f64>) -> f64 {
+    log_scale.map_or(mean, |scale| libm::log(mean) + scale)
+}
+
 /// `(1 + #) / (B + 1)`, where `#` replicates deviate from the estimate by as much as it deviates
-/// from zero.
+/// from zero, or are undefined.
 fn shifted_p_value(replicates: &[f64], estimate: f64, alternative: Alternative) -> f64 {
-    let is_extreme = |replicate: &&f64| match alternative {
-        Alternative::TwoSided => (*replicate - estimate).abs() >= estimate.abs(),
-        Alternative::Greater => *replicate - estimate >= estimate,
-        Alternative::Less => *replicate - estimate <= estimate,
+    let is_extreme = |shifted: &f64| {
+        shifted.is_nan()
+            || match alternative {
+                Alternative::TwoSided => shifted.abs() >= estimate.abs(),
+                Alternative::Greater => *shifted >= estimate,
+                Alternative::Less => *shifted <= estimate,
+            }
     };
-    (1.0 + replicates.iter().filter(is_extreme).count() as f64) / (1.0 + replicates.len() as f64)
+    let n_extreme = replicates.iter().map(|replicate| replicate - estimate).filter(is_extreme).count();
+    (1.0 + n_extreme as f64) / (1.0 + replicates.len() as f64)
 }
 
 /// The standard deviation, with one degree of freedom spent, equal in every bit to `numpy.std`'s.
@@ -230,9 +254,15 @@ mod tests {
     const BASELINE: [f64; 7] = [0.5, 0.5, 0.25, 1.0, 0.5, 0.5, 0.125];
     const COUNTS: [f64; 7] = [1.0, 1.0, 2.0, 3.0, 1.0, 2.0, 1.0];
 
-    fn interval(series: [&[f64]; 2], method: IntervalMethod, alternative: Alternative) -> GapInterval {
+    type Scales = [Option<f64>; 2];
+
+    fn on_scales(series: [&[f64]; 2], scales: Scales, method: IntervalMethod, alternative: Alternative) -> GapInterval {
         let bootstrap = Bootstrap { series: &series, counts: Some(&COUNTS), seed_words: SEED_0, n_resamples: 1000 };
-        Par::unwatched(2, |par| bootstrap.gap_intervals(par, &[(0, 1)], method, 0.95, alternative)).unwrap()[0]
+        Par::unwatched(2, |par| bootstrap.gap_intervals(par, &[(0, 1)], &scales, method, 0.95, alternative)).unwrap()[0]
+    }
+
+    fn interval(series: [&[f64]; 2], method: IntervalMethod, alternative: Alternative) -> GapInterval {
+        on_scales(series, [None; 2], method, alternative)
     }
 
     #[test]
@@ -247,13 +277,57 @@ mod tests {
 
     #[test]
     fn turned_round_everything_is_mirrored() {
-        for method in [Percentile, Bca, Studentized] {
+        let logarithms = [Some(-3.0), Some(-2.5)];
+        for (method, [a, b]) in [
+            (Percentile, [None; 2]),
+            (Bca, [None; 2]),
+            (Studentized, [None; 2]),
+            (Percentile, logarithms),
+            (Bca, logarithms),
+        ] {
             for (alternative, mirrored) in [(TwoSided, TwoSided), (Greater, Less), (Less, Greater)] {
-                let ahead = interval([&CANDIDATE, &BASELINE], method, alternative);
-                let behind = interval([&BASELINE, &CANDIDATE], method, mirrored);
+                let ahead = on_scales([&CANDIDATE, &BASELINE], [a, b], method, alternative);
+                let behind = on_scales([&BASELINE, &CANDIDATE], [b, a], method, mirrored);
                 assert!(ahead.low < ahead.high);
                 assert_eq!(GapInterval { low: -behind.high, high: -behind.low, ..behind }, ahead);
             }
+        }
+    }
+
+    /// Constant ratios: every resample has the same log ratio, whatever was drawn.
+    #[test]
+    fn gaps_of_logarithms_are_log_ratios() {
+        let doubled = BASELINE.map(|value| 2.0 * value);
+        let found = on_scales([&doubled, &BASELINE], [Some(-900.0), Some(-901.0)], Percentile, TwoSided);
+        let log_ratio = 1.0 + std::f64::consts::LN_2;
+        assert!([found.low, found.high].iter().all(|limit| (limit - log_ratio).abs() < 1e-12), "{found:?}");
+        assert_eq!((found.n_dropped, found.p_value), (0, 1.0 / 1001.0));
+        let studentized = on_scales([&doubled, &BASELINE], [Some(0.0); 2], Studentized, TwoSided);
+        assert!(studentized.low.is_nan() && studentized.n_dropped == 1000);
+    }
+
+    #[test]
+    fn resamples_without_a_logarithm_are_left_out() {
+        let zeros = [0.0; 7];
+        for series in [[&BASELINE, &zeros], [&zeros, &BASELINE], [&zeros, &zeros]] {
+            let found = on_scales(series.map(|of| &of[..]), [Some(0.0); 2], Percentile, TwoSided);
+            assert!(found.low.is_nan() && found.high.is_nan() && found.standard_error.is_nan());
+            assert_eq!((found.p_value, found.n_dropped), (1.0, 1000));
+        }
+        // The only list that counts is missing from (6/7)^7 of the resamples.
+        let single = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let found = on_scales([&single, &BASELINE], [Some(0.0); 2], Percentile, TwoSided);
+        assert!(found.low.is_nan() && (280..400).contains(&found.n_dropped), "{found:?}");
+    }
+
+    #[test]
+    fn a_mean_and_a_logarithm_have_no_gap() {
+        let bootstrap =
+            Bootstrap { series: &[&CANDIDATE, &BASELINE], counts: None, seed_words: SEED_0, n_resamples: 5 };
+        for scales in [&[None, Some(0.0)][..], &[None]] {
+            let found =
+                Par::unwatched(1, |par| bootstrap.gap_intervals(par, &[(0, 1)], scales, Percentile, 0.95, TwoSided));
+            assert!(matches!(found, Err(Error::Shape(_))));
         }
     }
 
