@@ -279,6 +279,12 @@ def rewrite(path, change):
         (lambda header: header | {"columns": None}, "damaged"),
         (lambda header: {key: value for key, value in header.items() if key != "ties"}, "damaged"),
         (lambda header: [header], "no saved evaluation"),
+        (lambda header: header | {"metrics": header["metrics"] | {"recall@1": 0.99}}, "changed after it was saved"),
+        (lambda header: header | {"metrics": [1, 2]}, "changed after it was saved"),
+        (lambda header: header | {"columns": header["columns"][::-1]}, "changed after it was saved"),
+        (lambda header: header | {"n_units": 99}, "changed after it was saved"),
+        (lambda header: header | {"protocol": {}}, "changed after it was saved"),
+        (lambda header: {key: value for key, value in header.items() if key != "hash"}, "no saved evaluation"),
     ],
 )
 def test_headers_that_contradict_the_values(tmp_path, suffix, change, message):
@@ -286,6 +292,25 @@ def test_headers_that_contradict_the_values(tmp_path, suffix, change, message):
     evaluate().save(path)
     rewrite(path, change)
     with pytest.raises(errors.FileFormatError, match=message):
+        EvaluationResult.load(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_values_that_were_edited_are_refused(tmp_path, suffix):
+    path = tmp_path / f"result{suffix}"
+    evaluate().save(path)
+    if suffix == ".npz":
+        with np.load(path) as archive:
+            arrays = dict(archive)
+        arrays["column_1"] = arrays["column_1"].copy()
+        arrays["column_1"][2] += 0.125
+        np.savez(path, **arrays)
+    else:
+        table = pq.read_table(path)
+        values = table.column(1).to_numpy().copy()
+        values[2] += 0.125
+        pq.write_table(table.set_column(1, table.field(1), [values]), path)
+    with pytest.raises(errors.FileFormatError, match="changed after it was saved; save the result again"):
         EvaluationResult.load(path)
 
 

@@ -293,3 +293,30 @@ def test_a_protocol_that_was_edited_is_refused(report):
     payload["protocol"]["truth"]["unseen"] = "drop"
     with pytest.raises(ReportError, match="changed after it was written"):
         RankingReport(payload)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("objectives/accuracy/micro/hit@1", 0.99),
+        ("objectives/accuracy/macro/catalog_coverage", 0.99),
+        ("uncertainty/model/hit@1/ci_low", 0.99),
+        ("uncertainty/baselines/global_pop/difference/hit@1/verdict", "model_ahead"),
+        ("n_rows", 13),
+        ("n_unseen_truth", 1),
+        ("warnings", []),
+        ("hash", "0" * 32),
+        ("hash", KeyError),
+    ],
+)
+def test_values_that_were_edited_are_refused(path, value):
+    document = changed(path, value)
+    # What was edited is a report in all else.
+    jsonschema.validate(document, json_schema())
+    with pytest.raises(ReportError, match="this report was changed after it was written; make the report again"):
+        RankingReport.from_json(json.dumps(document))
+
+
+def test_the_layout_of_a_file_is_no_edit(report):
+    text = json.dumps(json.loads(report.to_json()), sort_keys=True).replace(": 1.0,", ": 1,")
+    assert json.loads(RankingReport.from_json(text).to_json()) == json.loads(text)

@@ -2,12 +2,14 @@
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound._digest import digest, hash_of
 from rankbound._files import UNREADABLE, atomic_write
 from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
 from rankbound.evaluation.result import PLAIN_FIELDS, EvaluationResult
@@ -19,20 +21,23 @@ _HEADER = "rankbound"
 
 def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
     """Do what :meth:`EvaluationResult.save` describes."""
-    suffix = _suffix(path)
+    suffix = _suffix(path, "which says how it is written")
     columns = result.columns() if result.has_per_user else {}
+    if any(column.dtype.kind == "O" for column in columns.values()):
+        raise InvalidTypeError("sample_ids are Python objects; use integers or strings to save the result")
     try:
-        header = json.dumps(
-            {"format": FORMAT, "schema": SCHEMA_VERSION, "columns": list(columns) if columns else None}
-            | {name: getattr(result, name) for name in PLAIN_FIELDS},
-            default=_plain,
+        document = json.loads(
+            json.dumps(
+                {"format": FORMAT, "schema": SCHEMA_VERSION, "columns": list(columns) if columns else None}
+                | {name: getattr(result, name) for name in PLAIN_FIELDS},
+                default=_plain,
+            )
         )
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(
             f"the result cannot be written as JSON ({error}); keep metadata to plain values"
         ) from error
-    if any(column.dtype.kind == "O" for column in columns.values()):
-        raise InvalidTypeError("sample_ids are Python objects; use integers or strings to save the result")
+    header = json.dumps(document | {"hash": _hash(document, list(columns.values()))})
     if suffix == ".npz":
         # Numbered, because a key may hold what a file name may not.
         arrays: dict[str, Any] = {f"column_{at}": column for at, column in enumerate(columns.values())}
@@ -48,13 +53,13 @@ def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> EvaluationResult:
     """Do what :meth:`EvaluationResult.load` describes."""
-    read = _read_npz if _suffix(path) == ".npz" else _read_parquet
+    read = _read_npz if _suffix(path, "a saved evaluation ends in one of them") == ".npz" else _read_parquet
     name = os.fspath(path)
     try:
         header, columns = read(Path(path))
-        if header.pop("format") != FORMAT:
+        if header["format"] != FORMAT:
             raise ValueError("another format")
-        schema, names = header.pop("schema"), header.pop("columns")
+        schema, names, stored_hash = header["schema"], header["columns"], header.pop("hash")
     except FileNotFoundError as error:
         raise FileFormatError(f"there is no file {name!r}; write it with result.save(path)") from error
     except RankboundError:
@@ -69,7 +74,7 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
         fields = {name: header[name] for name in PLAIN_FIELDS}
         debug = fields.pop("debug_rows")
         per_user = dict(zip(names or [], columns, strict=True))
-        return EvaluationResult(
+        result = EvaluationResult(
             **fields,
             debug_rows=None if debug is None else tuple(debug),
             sample_ids=per_user.pop("sample_id") if names else None,
@@ -77,19 +82,30 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
         )
     except (RankboundError, *UNREADABLE) as error:
         raise FileFormatError(f"{name!r} is damaged ({error}); save the result again") from error
+    if stored_hash != _hash(header, columns):
+        raise FileFormatError(f"{name!r} was changed after it was saved; save the result again")
+    return result
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def _hash(header: dict[str, Any], columns: list[NDArray[Any]]) -> str:
+    return hash_of([header, digest(*columns)])
+
+
+def _suffix(path: str | os.PathLike[str], why: str) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidTypeError(f"path must be the name of a file, got {path!r}")
     suffix = Path(path).suffix.lower()
     if suffix not in (".npz", ".parquet"):
-        raise FileFormatError(f"{os.fspath(path)!r} must end in .npz or .parquet, which says how it is written")
+        raise FileFormatError(f"{os.fspath(path)!r} must end in .npz or .parquet: {why}")
     return suffix
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+    with path.open("rb") as handle:
+        if not zipfile.is_zipfile(handle):
+            # numpy takes anything else for a pickle, and says how to load one.
+            raise ValueError("it is no whole npz archive")
+    with np.load(path, allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
         n_columns = len(archive.files) - 1
         return header, [archive[f"column_{at}"] for at in range(n_columns)]

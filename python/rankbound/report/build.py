@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankbound import _core
+from rankbound._digest import digest
 from rankbound._options import resolve_num_threads
 from rankbound._progress import told
 from rankbound._tail import tail_classes
@@ -21,7 +22,7 @@ from rankbound.report.families import Grader, Placements, metric_key
 from rankbound.report.floors import baseline_floors
 from rankbound.report.lists import GradedLists, graded_lists
 from rankbound.report.model import SCHEMA_VERSION
-from rankbound.report.protocol import GIVEN_SECTIONS, digest, list_warnings, protocol_block
+from rankbound.report.protocol import GIVEN_SECTIONS, list_warnings, protocol_block
 from rankbound.report.report import RankingReport
 from rankbound.report.transforms import block_alphas, block_transform, class_frequencies
 from rankbound.uncertainty import FEW_UNITS, bootstrap_units

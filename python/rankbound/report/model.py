@@ -106,3 +106,6 @@ class Report(Struct, frozen=True, forbid_unknown_fields=True):
     protocol: Annotated[
         dict[str, Any], Meta(description="The conventions behind the numbers, so that reports can be compared.")
     ]
+    hash: Annotated[
+        str | UnsetType, Meta(description="Of all the rest, as the file was written: an edited one is refused.")
+    ] = UNSET

@@ -1,6 +1,5 @@
 """The conventions behind a report's numbers, machine readable."""
 
-import json
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound._digest import add_array, digest, hash_of
 from rankbound._exclusion import Exclusion
 from rankbound._labels import as_class_ids
 from rankbound.report.config import RankingConfig
@@ -103,13 +103,13 @@ def protocol_block(
     block |= {section: {**block.get(section, {}), **entries} for section, entries in given.items()}
     semantic = {name: block[name] for name in ("candidates", "truth", "ties", "metrics", "catalogue")}
     semantic["state_fitted_on"] = transform["state_fitted_on"]
-    return {**block, "semantic_hash": _hash(semantic), "hash": _hash(block)}
+    return {**block, "semantic_hash": hash_of(semantic), "hash": hash_of(block)}
 
 
 def is_unchanged(protocol: Mapping[str, Any]) -> bool:
     """Return whether a protocol block is as it was hashed."""
     block = {name: part for name, part in protocol.items() if name not in ("semantic_hash", "hash")}
-    return bool(protocol.get("hash") == _hash(block))
+    return bool(protocol.get("hash") == hash_of(block))
 
 
 def list_warnings(given: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -126,38 +126,13 @@ def list_warnings(given: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return warnings
 
 
-def _hash(block: dict[str, Any]) -> str:
-    canonical = json.dumps(block, sort_keys=True, separators=(",", ":"))
-    return blake2b(canonical.encode(), digest_size=16).hexdigest()
-
-
 def _exclusion_hash(exclude: Exclusion, rows: NDArray[np.int64]) -> str:
     """Return the :func:`digest` of row starts and columns, whichever form the exclusion has."""
     counts = np.concatenate([counts for counts, _ in exclude.by_lists(rows)])
     starts = np.concatenate([[0], np.cumsum(counts)])
     hasher = blake2b(digest_size=16)
-    _add(hasher, starts)
+    add_array(hasher, starts)
     hasher.update(f"<u4{(int(starts[-1]),)}".encode())
     for _, columns in exclude.by_lists(rows):
         hasher.update(columns.astype("<u4", copy=False).tobytes())
     return hasher.hexdigest()
-
-
-def digest(*arrays: NDArray[Any]) -> str:
-    """Return a hash of arrays: their dtypes, shapes and values, byte order aside."""
-    hasher = blake2b(digest_size=16)
-    for array in arrays:
-        _add(hasher, array)
-    return hasher.hexdigest()
-
-
-def _add(hasher: blake2b, array: NDArray[Any]) -> None:
-    if array.dtype.kind in "US":
-        # Text, whatever the width that its longest item asks for.
-        texts = [text.encode() if isinstance(text, str) else text for text in array.tolist()]
-        hasher.update(f"{array.dtype.kind}{array.shape}{list(map(len, texts))}".encode())
-        hasher.update(b"".join(texts))
-        return
-    plain = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
-    hasher.update(f"{plain.dtype.str}{plain.shape}".encode())
-    hasher.update(plain.tobytes())

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from rankbound._digest import hash_of
 from rankbound._files import atomic_write
 from rankbound.errors import FileFormatError, ReportError
 from rankbound.evaluation.result import EvaluationResult
@@ -24,8 +25,9 @@ _TIE_NUMBERS = ("share_of_rows_tied_at_cut", "mean_tie_width")
 class RankingReport(Mapping[str, Any]):
     """The result of :func:`rankbound.build_ranking_report`: a read-only mapping over the payload.
 
-    Its keys are those of ``ranking.json``; see ``rankbound schema``. Undefined numbers are NaN here and null there. The
-    mapping is shallow: what it holds are plain dicts and lists.
+    Its keys are those of ``ranking.json``, but for the ``hash`` that gives away an edited file; see ``rankbound
+    schema``. Undefined numbers are NaN here and null there. The mapping is shallow: what it holds are plain dicts and
+    lists.
 
     Parameters
     ----------
@@ -48,9 +50,16 @@ class RankingReport(Mapping[str, Any]):
         self._payload = {
             key: _undefined_to_nan(value) if key in _NUMERIC and value is not None else value
             for key, value in payload.items()
+            if key != "hash"
         }
         _check_consistency(self._payload)
+        if "hash" in payload and payload["hash"] != self._hash():
+            raise ReportError("this report was changed after it was written; make the report again")
         self._per_unit = per_unit
+
+    def _hash(self) -> str:
+        # Of what a reader gets back: NaN is null there.
+        return hash_of(msgspec.json.decode(msgspec.json.encode(self._payload)))
 
     @property
     def per_unit(self) -> EvaluationResult | None:
@@ -103,7 +112,8 @@ class RankingReport(Mapping[str, Any]):
         FileFormatError
             If the folder does not exist or cannot be written to.
         """
-        text = msgspec.json.format(msgspec.json.encode(self._payload), indent=2).decode() + "\n"
+        document = self._payload | {"hash": self._hash()}
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
         if path is not None:
             with atomic_write(path) as file:
                 file.write(text.encode())
@@ -128,7 +138,7 @@ class RankingReport(Mapping[str, Any]):
         FileFormatError
             If the file cannot be read.
         ReportError
-            If it is no JSON, no report, of another schema version, or contradicts itself.
+            If it is no JSON, no report, of another schema version, contradicts itself, or was edited.
         """
         text, name = _read(source)
         try:
@@ -145,7 +155,7 @@ class RankingReport(Mapping[str, Any]):
                 "make the report again"
             )
         try:
-            return cls(document)
+            return cls({"hash": "", **document})
         except ReportError as error:
             raise ReportError(f"{name}: {error}") from error
 
