@@ -22,7 +22,7 @@ def inputs(tmp_path):
 def test_an_input_is_not_overwritten(inputs, victim, capsys):
     before = [Path(path).read_bytes() for path in inputs]
     assert main(["report", "--scores", inputs[0], "--truth", inputs[1], "-o", inputs[victim]]) == 2
-    assert "give the report another name" in capsys.readouterr().err
+    assert "give it another name" in capsys.readouterr().err
     assert [Path(path).read_bytes() for path in inputs] == before
 
 

@@ -1,11 +1,13 @@
 """``rankbound evaluate`` and ``rankbound compare``."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankbound import EvaluationResult, evaluate_scores
+from rankbound import EvaluationResult, compare_models, evaluate_scores
 from rankbound.cli import main
 
 RUN = "q1 Q0 a 1 3.0 me\nq1 Q0 b 2 2.0 me\nq1 Q0 c 3 2.0 me\nq2 Q0 a 1 1.0 me\nq9 Q0 a 1 1.0 me\n"
@@ -30,7 +32,11 @@ def test_evaluate_prints_metrics_and_what_ties_leave_open(files, capsys):
     # q1 has b in a tie for places 2 and 3 and lacks d; q2 is right; q3 has no list; q4 nothing relevant.
     assert [float(number) for number in lines["recall@2"]] == pytest.approx([5 / 12, 1 / 3, 0.5], abs=1e-6)
     assert [float(number) for number in lines["mrr@3"]] == pytest.approx([17 / 36, 4 / 9, 0.5], abs=1e-6)
-    assert "3 of 4 queries have relevant items" in out
+    # Counts follow, of those that are not zero; hashes and widths are no counts.
+    assert (
+        out.splitlines()[-1]
+        == "3 of 4 queries have relevant items; missing queries: 2; ignored queries: 1; open ties: 1"
+    )
 
 
 def test_evaluate_writes_aggregates_and_values(files, capsys):
@@ -110,3 +116,41 @@ def test_compare_refuses_what_cannot_be_paired(results, capsys):
     assert "twice" in capsys.readouterr().err
     assert main(["compare", *results, "--metrics", "ndcg@11"]) == 2
     assert "ndcg@11" in capsys.readouterr().err
+    assert main(["compare", *results, "--metrics", ""]) == 2
+    assert "old has no metric ''" in capsys.readouterr().err
+    assert main(["compare", *results, "-o", results[0]]) == 2
+    assert f"-o '{results[0]}' is the file that is read as" in capsys.readouterr().err
+    assert main(["compare", "ranking.json", results[1]]) == 2
+    assert (
+        "'ranking.json' must end in .npz or .parquet: a saved evaluation ends in one of them" in capsys.readouterr().err
+    )
+
+
+def test_compare_takes_the_options_of_the_function(results, capsys):
+    options = ["--alternative", "greater", "--interval-method", "bca", "--looks", "2", "--test-method", "t"]
+    options += ["--correction", "bonferroni", "--confidence-level", "0.9", "--n-resamples", "300", "--seed", "5"]
+    assert main(["compare", *results, *options, "-o", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)["comparisons"]
+    expected = compare_models(
+        dict(zip(("old", "new"), results, strict=True)),
+        reference="old",
+        alternative="greater",
+        interval_method="bca",
+        looks=2,
+        test_method="t",
+        correction="bonferroni",
+        confidence_level=0.9,
+        n_resamples=300,
+        seed=5,
+    )
+    assert found == json.loads(expected.to_json())["comparisons"]
+
+
+def test_compare_names_models_by_any_file_name(results, tmp_path, capsys):
+    odd = tmp_path / os.fsdecode(b"caf\xe9.npz")
+    try:
+        odd.write_bytes(Path(results[0]).read_bytes())
+    except OSError:
+        pytest.skip("the file system takes only text")
+    assert main(["compare", results[1], str(odd), "--n-resamples", "50", "-o", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["comparisons"][0]["candidate"] == "caf\\xe9"

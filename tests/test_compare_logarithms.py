@@ -308,9 +308,9 @@ METRIC = "LogRBP@3.logmean"
         ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("bad", "good"), 1, "paired interval ["),
         ({"regression": [{"metric": METRIC, "max_relative_drop": 0.05}]}, ("bad", "good"), 1, "paired interval ["),
         ({"regression": [{"metric": METRIC, "max_relative_drop": 1.0}]}, ("bad", "good"), 0, "paired interval ["),
-        ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("none", "good"), 2, "no finite difference"),
-        ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("good", "none"), 2, "no finite difference"),
-        ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("none", "none"), 2, "no finite difference"),
+        ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("none", "good"), 2, "is no difference"),
+        ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("good", "none"), 2, "is no difference"),
+        ({"regression": [{"metric": METRIC, "max_drop": 0.1}]}, ("none", "none"), 2, "is no difference"),
     ],
 )  # fmt: skip
 def test_a_gate_judges_log_ratios(models, rules, pair, code, words):

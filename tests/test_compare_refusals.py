@@ -23,6 +23,8 @@ def test_what_a_protocol_may_differ_in():
         with_field("metrics.k", 20),
         with_field("metrics.names", ["m", "n"]),
         PROTOCOL | {"version": "2.0", "timings": {"total": 3.0}, "uncertainty": None},
+        # What is compared, and what no metric per list depends on.
+        PROTOCOL | {"transform": {"objectives": {"accuracy": 0.0}, "state_hash": "x"}, "catalogue": {"K": 3}},
     ):
         compare_pair(result([1, 0]), result([0, 1], protocol=protocol), "m", **QUICK)
 
@@ -46,6 +48,11 @@ def test_what_a_protocol_may_differ_in():
             result([1, 2, 3], protocol=PROTOCOL | {"ties": {"rule": "min"}}),
             ComparisonError,
             "ties.rule is 'expectation' and 'min'; ties.equality is 'exact' and missing",
+        ),
+        (
+            result([1, 2, 3], protocol=PROTOCOL | {"transform": {"state_fitted_on": "holdout"}}),
+            ComparisonError,
+            "transform.state_fitted_on is missing and 'holdout'",
         ),
         (result([1, 2, 3], protocol=with_field("metrics.gain", "exp2")), ComparisonError, "metrics.gain is 'binary'"),
         (result([1, 2, math.nan], aggregates={}), ComparisonError, "candidate has no value at id 2, where"),

@@ -1,6 +1,9 @@
 """The gate: every kind of rule, decided, undecided and impossible to judge, and what it writes."""
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -15,19 +18,19 @@ from rankbound.testing import assert_gate
 N_LISTS = 400
 
 
-def result(values, *, metric="ndcg@10", protocol=None, ids=None, **fields):
+def result(values, *, metric="ndcg@10", value=None, protocol=None, ids=None, fingerprint="same"):
     values = np.asarray(values, dtype=float)
+    mean = float(values.mean()) if len(values) else float("nan")
     return EvaluationResult(
-        metrics={metric: float(values.mean()) if len(values) else float("nan")},
+        metrics={metric: mean if value is None else value},
         n_rows=len(values),
         n_scored_rows=len(values),
         n_units=len(values),
         required_k=10,
         per_user={metric: values},
         sample_ids=np.arange(len(values)) if ids is None else np.asarray(ids),
-        target_fingerprint="same",
+        target_fingerprint=fingerprint,
         protocol=protocol or {"candidates": {"kind": "full"}},
-        **fields,
     )
 
 
@@ -38,6 +41,7 @@ def without_values(of):
         n_scored_rows=of.n_scored_rows,
         n_units=of.n_units,
         required_k=of.required_k,
+        target_fingerprint=of.target_fingerprint,
         protocol=of.protocol,
     )
 
@@ -127,6 +131,14 @@ def test_a_relative_drop_is_a_share_of_the_incumbent():
             result([1.0, 0], protocol={"candidates": {"kind": "sampled"}}),
             "candidates.kind",
         ),
+        (
+            drop(max_drop=0.1),
+            without_values(result([1.0, 0])),
+            without_values(result([1.0, 0], fingerprint="other")),
+            r"different targets (fingerprints other and same)",
+        ),
+        (floor(0.4), result([0.5, 0.75], value=0.9), None, "has 0.9, but the mean of its values per list"),
+        (floor(0.4), result([0.5, float("nan")], value=0.9), None, "has 0.9, but the mean of its values per list"),
         ({"max_unseen_share": 0.1}, result([1.0]), None, "does not count"),
         ({"verdict": [{"metric": "ndcg@10"}]}, result([1.0]), None, "no verdict"),
     ],
@@ -179,12 +191,26 @@ def test_every_rule_of_a_report(report):
         ("[[regression]]\nmetric = 'a'", "exactly one"),
         ("[[regression]]\nmetric = 'a'\nmax_drop = -1", ">= 0"),
         ("[[limit]]\nmetric = 'a'", "at_least or at_most"),
-        ("min_units = 0", ">= 1"),
+        ("[[limit]]\nmetric = 'a'\nat_least = 0.9\nat_most = 0.1", "at_least=0.9 exceeds at_most=0.1"),
+        ("min_units = 0", ">= 1.*: got 0"),
+        ("[[floor]]\nmetric = 'a'\nat_least = nan", "at_least must be a finite number, got nan"),
+        ("[[floor]]\nmetric = 'a'\nat_least = true", r"`\$\.floor\[0\]\.at_least`: got True"),
+        ("[floor]\nmetric = 'a'\nat_least = 1", "Expected `array`"),
+        ("confidence_level = 95\nmin_units = 3", r"`\$\.confidence_level`: got 95"),
+        ("on_undecided = {floor = 'maybe'}\nmin_units = 3", "'maybe'"),
     ],
 )
 def test_a_policy_that_is_not_valid_is_refused(text, words):
     with pytest.raises(errors.InvalidParameterError, match=words):
         GatePolicy.from_toml(text)
+
+
+def test_a_policy_put_together_in_python_is_checked_too():
+    for policy in (GatePolicy(), GatePolicy(floor=({"metric": "ndcg@10"},)), GatePolicy(min_units="many")):
+        with pytest.raises(errors.InvalidParameterError, match="policy"):
+            run_gate(result([1.0]), policy=policy)
+    with pytest.raises(errors.InvalidTypeError, match="policy must be a GatePolicy, a mapping or a path, got list"):
+        run_gate(result([1.0]), policy=[])
 
 
 def test_a_policy_file_that_cannot_be_read_is_named(tmp_path):
@@ -244,6 +270,94 @@ def test_junit_and_markdown(files, capsys, monkeypatch):
     assert (files / "own.md").read_text() == summary
     assert (files / "summary.md").read_text() == summary
     assert capsys.readouterr().out.count("gate failed: 1 of 3 rules hold, 1 fail, 1 cannot be judged") == 2
+
+
+def test_nothing_that_is_read_is_overwritten(files, capsys):
+    before = {path: path.read_bytes() for path in files.iterdir()}
+    for option in ("--junit", "--markdown"):
+        for name in ("new.json", "old.json", "gate.toml"):
+            assert run(files, option, str(files / name)) == 2
+            assert f"{option} '{files / name}' is the file that is read as" in capsys.readouterr().err
+    assert run(files, "--junit", str(files / "out"), "--markdown", f"{files}/../{files.name}/out") == 2
+    assert "is the file of --junit" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in files.iterdir()} == before
+
+
+def test_a_summary_that_cannot_be_written_is_told_before_the_work(files, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(files / "nowhere" / "summary.md"))
+    assert run(files, "--junit", str(files / "out.xml")) == 2
+    assert "GITHUB_STEP_SUMMARY: cannot write" in capsys.readouterr().err
+    assert not (files / "out.xml").exists()
+    # It is not asked for.
+    assert run(files, "--markdown", str(files / "own.md")) == 0
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "")
+    assert run(files) == 0
+
+
+def test_a_terminal_without_a_character_shows_its_escape(files):
+    (files / "gate.toml").write_text("[[limit]]\nmetric = 'précision'\nat_least = 0\n", encoding="utf-8")
+    command = [sys.executable, "-m", "rankbound", "gate", files / "new.json", "--policy", files / "gate.toml"]
+    ran = subprocess.run(command, env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (2, b"")
+    assert ran.stdout.startswith(rb"CANNOT_JUDGE pr\xe9cision at least 0")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"hit@3": 0.', '"hit@3": 0.9'),
+        ('"catalog_coverage": ', '"catalog_coverage": 0.9, "odd": '),
+        ('"ci_low": 0.', '"ci_low": 0.9'),
+        ('"verdict": "model_ahead"', '"verdict": "undecided"'),
+        ('"n_rows": 400', '"n_rows": 4000'),
+        ("}", ""),
+        ('"hit@3": ', '"hit@3": NaN, "x": '),
+    ],
+)
+def test_an_edited_report_cannot_be_judged(files, capsys, old, new):
+    text = (files / "new.json").read_text()
+    assert old in text
+    (files / "new.json").write_text(text.replace(old, new, 1))
+    assert run(files) == 2
+    assert capsys.readouterr().err.startswith("rankbound: error: ")
+
+
+@pytest.mark.parametrize("name", ["new.json", "old.json", "new.units.npz", "gate.toml"])
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_a_truncated_file_cannot_be_judged(files, capsys, name, share):
+    whole = (files / name).read_bytes()
+    (files / name).write_bytes(whole[: int(len(whole) * share)])
+    assert run(files) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_values_per_unit_are_for_reports(files):
+    saved = str(files / "new.units.npz")
+    with pytest.raises(
+        errors.InvalidTypeError, match="candidate_units is for a report, but candidate is an evaluation"
+    ):
+        run_gate(saved, policy={"min_units": 1}, candidate_units=saved)
+    with pytest.raises(errors.InvalidParameterError, match="against_units is given without against"):
+        run_gate(files / "new.json", policy={"min_units": 1}, against_units=saved)
+    without_values(result([1.0])).save(files / "old.units.npz")
+    with pytest.raises(errors.FileFormatError, match=r"old\.units\.npz' holds no values per unit"):
+        run_gate(files / "old.json", policy={"min_units": 1})
+
+
+def test_catalogue_metrics_are_held_against_their_own_conventions():
+    truths = np.arange(N_LISTS) % 8
+    scores = np.random.default_rng(5).random((N_LISTS, 8))
+    reports = [
+        build_ranking_report(scores, truths, y_train=[*range(8), 0], k=3, tail_mass=mass, eval_all_objectives=False)
+        for mass in (0.2, 0.5)
+    ]
+    outcome, code = only({"regression": [{"metric": "recommendation_gini", "max_drop": 0.1}]}, *reports)
+    assert code == 2
+    assert "catalogue.tail.mass is 0.5 and 0.2" in outcome.reason
+    assert only({"regression": [{"metric": "ndcg@3", "max_drop": 0.1}]}, *reports)[1] == 0
+    same, code = only({"regression": [{"metric": "recommendation_gini", "max_drop": 0.1}]}, reports[0], reports[0])
+    assert code == 0
+    assert "point value" in same.reason
 
 
 def test_bad_usage_is_exit_code_2(files, capsys):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankbound.cli.output import STANDARD_OUTPUT, check_output
+from rankbound.cli.output import STANDARD_OUTPUT, check_output, show
 from rankbound.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -33,6 +34,25 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         default="randomization",
         help="default: randomization",
     )
+    parser.add_argument(
+        "--alternative",
+        choices=("two-sided", "greater", "less"),
+        default="two-sided",
+        help="greater looks only for later ones that are better; default: two-sided",
+    )
+    parser.add_argument(
+        "--interval-method",
+        choices=("percentile", "bca", "studentized"),
+        default="percentile",
+        help="default: percentile",
+    )
+    parser.add_argument(
+        "--looks",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how often the data will be looked at before a decision; default: 1",
+    )
     parser.add_argument("--confidence-level", type=float, default=0.95, metavar="LEVEL", help="default: 0.95")
     parser.add_argument("--n-resamples", type=int, default=10_000, metavar="N", help="default: 10000")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
@@ -45,27 +65,35 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.output, args.results)
     if len(args.results) < 2:
         raise InvalidParameterError("compare needs at least two results: a baseline and a candidate")
-    names = [Path(path).stem.removesuffix(".units") for path in args.results]
+    names = [_text(Path(path).stem.removesuffix(".units")) for path in args.results]
     if len(set(names)) < len(names):
-        names = list(args.results)
+        names = list(map(_text, args.results))
     if len(set(names)) < len(names):
         raise InvalidParameterError("compare got the same file twice: a result cannot differ from itself")
     from rankbound import compare_models  # noqa: PLC0415  # bad usage is told at once
 
     report = compare_models(
         dict(zip(names, args.results, strict=True)),
-        metrics=args.metrics.split(",") if args.metrics else None,
+        metrics=None if args.metrics is None else args.metrics.split(","),
         reference=names[0],
         correction=None if args.correction == "none" else args.correction,
         test_method=args.test_method,
+        alternative=args.alternative,
+        interval_method=args.interval_method,
+        looks=args.looks,
         confidence_level=args.confidence_level,
         n_resamples=args.n_resamples,
         seed=args.seed,
     )
     if args.output == STANDARD_OUTPUT:
-        print(report.to_json())
+        show(report.to_json())
         return 0
     if args.output is not None:
         report.to_json(args.output)
-    print(report.to_markdown(), end="")
+    show(report.to_markdown())
     return 0
+
+
+def _text(name: str) -> str:
+    """Return a file name without the bytes that are no text, which JSON cannot hold."""
+    return os.fsencode(name).decode(errors="backslashreplace")

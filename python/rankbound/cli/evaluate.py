@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankbound._files import atomic_write
 from rankbound.cli.input_errors import flag
-from rankbound.cli.output import STANDARD_OUTPUT, check_output, check_sidecar
+from rankbound.cli.output import STANDARD_OUTPUT, check_output, check_sidecar, show
 from rankbound.cli.wording import worded
 from rankbound.errors import FileFormatError, MissingDependencyError
 
@@ -82,12 +82,12 @@ def run(args: argparse.Namespace) -> int:
         result.save(args.per_user)
     text = _json(result)
     if args.output == STANDARD_OUTPUT:
-        print(text)
+        show(text)
         return 0
     if args.output is not None:
         with atomic_write(args.output) as file:
             file.write(text.encode() + b"\n")
-    print(_lines(result))
+    show(_lines(result))
     return 0
 
 
@@ -150,7 +150,7 @@ def _lines(result: EvaluationResult) -> str:
     counts = {
         name: count
         for name, count in result.protocol["population"].items()
-        if name not in ("n_rows", "n_scored_rows", "n_no_truth") and count
+        if name.startswith("n_") and name not in ("n_rows", "n_scored_rows", "n_no_truth") and count
     }
     others = "".join(f"; {name.removeprefix('n_').replace('_', ' ')}: {count}" for name, count in counts.items())
     return "\n".join([*lines, "", scored + others])

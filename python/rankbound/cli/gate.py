@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbound._files import atomic_write, check_target
+from rankbound.cli.output import check_output, show
+from rankbound.errors import FileFormatError
 
 if TYPE_CHECKING:
     import argparse
@@ -38,9 +40,21 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(args: argparse.Namespace) -> int:
     """Judge, print and return the exit code."""
-    for target in (args.junit, args.markdown):
-        if target is not None:
-            check_target(target)
+    read = [args.candidate, args.against, args.policy, args.candidate_units, args.against_units]
+    check_output(args.junit, read, option="--junit")
+    check_output(args.markdown, read, option="--markdown")
+    if (
+        args.junit is not None
+        and args.markdown is not None
+        and Path(args.junit).resolve() == Path(args.markdown).resolve()
+    ):
+        raise FileFormatError(f"--markdown {args.markdown!r} is the file of --junit: give it another name")
+    summary = os.environ.get(SUMMARY_VARIABLE) if args.markdown is None else None
+    if summary:
+        try:
+            check_target(summary)
+        except FileFormatError as error:
+            raise FileFormatError(f"{SUMMARY_VARIABLE}: {error}, or unset the variable") from error
     from rankbound.gate import run_gate  # noqa: PLC0415  # bad usage is told at once
 
     result = run_gate(
@@ -50,13 +64,12 @@ def run(args: argparse.Namespace) -> int:
         candidate_units=args.candidate_units,
         against_units=args.against_units,
     )
+    show(result.to_text())
     for target, text in ((args.junit, result.to_junit()), (args.markdown, result.to_markdown())):
         if target is not None:
             with atomic_write(target) as file:
                 file.write(text.encode())
-    summary = os.environ.get(SUMMARY_VARIABLE)
-    if summary and args.markdown is None:
+    if summary:
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(result.to_markdown())
-    print(result.to_text(), end="")
     return result.exit_code

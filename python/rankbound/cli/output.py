@@ -33,15 +33,17 @@ def add_output_option(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def check_output(output: str | None, inputs: Iterable[str | None] = ()) -> None:
+def check_output(output: str | None, inputs: Iterable[str | None] = (), *, option: str = "-o") -> None:
     """Refuse a file that cannot be written, or that is read, before the work.
 
     Parameters
     ----------
     output : str or None
-        The value of ``-o``.
+        The value of the option.
     inputs : iterable of str or None, default ()
         The files that are read.
+    option : str, default "-o"
+        The option, for messages.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def check_output(output: str | None, inputs: Iterable[str | None] = ()) -> None:
     target = check_target(output)
     for path in inputs:
         if path is not None and target.is_file() and Path(path).exists() and target.samefile(path):
-            raise FileFormatError(f"-o {output!r} is the file that is read as {path!r}: give the report another name")
+            raise FileFormatError(f"{option} {output!r} is the file that is read as {path!r}: give it another name")
 
 
 def check_sidecar(path: str, others: Iterable[str | None], *, option: str = "--per-unit") -> None:
@@ -103,19 +105,25 @@ def deliver(
         If the file cannot be written; nothing is printed then.
     """
     if output == STANDARD_OUTPUT:
-        _print(report.to_json().rstrip("\n"))
+        show(report.to_json())
         return
     if output is not None:
         report.to_json(output)
     warnings = [in_options(warning, options) if options else warning for warning in report["warnings"]]
-    _print(to_text({**report, "warnings": warnings}))
+    show(to_text({**report, "warnings": warnings}))
     if output is not None:
-        _print(f"\nwritten: {output}")
+        show(f"\nwritten: {output}")
     elif hint:
-        _print(f"\n{hint}")
+        show(f"\n{hint}")
 
 
-def _print(text: str) -> None:
-    """Print what the terminal's encoding has, and escape the rest."""
+def show(text: str) -> None:
+    """Print a text: what the terminal's encoding has, and the rest escaped.
+
+    Parameters
+    ----------
+    text : str
+        Lines, of which the last needs no end.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
+    print(text.removesuffix("\n").encode(encoding, "backslashreplace").decode(encoding))

@@ -1,16 +1,18 @@
 """Which protocols may stand side by side."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 # What decides whether numbers mean the same.
-SEMANTIC = ("candidates", "truth", "ties", "metrics")
+SEMANTIC = ("candidates", "truth", "ties", "metrics", "transform.state_fitted_on")
+# And of what the lists show together, such as coverage, which have no values per list.
+OF_CATALOGUE = "catalogue"
 # Cut-offs and choices of metrics: the key of a metric carries them, and only shared keys are compared.
 IN_THE_KEYS = frozenset({"metrics.k", "metrics.fixed", "metrics.primary"})
 INFORMATIONAL = frozenset({"version", "timings"})
 
 
-def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any], *, catalogue: bool = False) -> list[str]:
     """Return the semantic fields in which two protocol blocks differ.
 
     A field of ``metrics`` that only one of them has says nothing about the other's metrics, and lists of metrics are
@@ -20,6 +22,8 @@ def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any]) -> 
     ----------
     first, other : mapping
         Nested mappings of plain values, as in JSON.
+    catalogue : bool, default False
+        Whether catalogue metrics are to stand side by side, for which the catalogue's conventions count too.
 
     Returns
     -------
@@ -32,7 +36,8 @@ def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any]) -> 
     >>> protocol_differences({"truth": {"unseen": "miss"}}, {"truth": {"unseen": "drop"}})
     ["truth.unseen is 'miss' and 'drop'"]
     """
-    mine, theirs = dict(_fields(first)), dict(_fields(other))
+    parts = (*SEMANTIC, OF_CATALOGUE) if catalogue else SEMANTIC
+    mine, theirs = dict(_fields(first, parts)), dict(_fields(other, parts))
     return [
         f"{field} is {_show(mine, field)} and {_show(theirs, field)}"
         for field in dict.fromkeys([*mine, *theirs])
@@ -40,10 +45,11 @@ def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any]) -> 
     ]
 
 
-def _fields(protocol: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for part in SEMANTIC:
-        if part in protocol:
-            yield from _leaves(part, protocol[part])
+def _fields(protocol: Mapping[str, Any], parts: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    for name, node in protocol.items():
+        for field, value in _leaves(name, node):
+            if any(field == part or field.startswith(f"{part}.") for part in parts):
+                yield field, value
 
 
 def _leaves(name: str, node: Any) -> Iterator[tuple[str, Any]]:

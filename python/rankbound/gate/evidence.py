@@ -25,11 +25,13 @@ class Evidence:
     """One model's numbers, in one shape."""
 
     values: Mapping[str, float]
+    catalogue_metrics: frozenset[str]
     intervals: Mapping[str, Interval]
     verdicts: Mapping[str, Mapping[str, str]]
     n_rows: int
     n_units: int
     n_unseen_truth: int | None
+    target_fingerprint: str
     protocol: Mapping[str, Any]
     per_unit: EvaluationResult | None
 
@@ -91,17 +93,21 @@ def read_evidence(source: Any, *, name: str, per_unit: Any = None) -> Evidence:
     FileFormatError, ReportError
         If a file cannot be read.
     InvalidTypeError
-        For anything else.
+        For anything else, and for values per unit of what is no report.
     """
     if isinstance(source, (str, PathLike)):
         path = Path(source)
         if path.suffix.lower() in (".npz", ".parquet"):
-            return _of_result(EvaluationResult.load(path))
+            return read_evidence(EvaluationResult.load(path), name=name, per_unit=per_unit)
         report = RankingReport.from_json(path)
         return _of_report(report, _sidecar(per_unit if per_unit is not None else _beside(path)))
     if isinstance(source, RankingReport):
         return _of_report(source, _sidecar(per_unit) or source.per_unit)
     if isinstance(source, EvaluationResult):
+        if per_unit is not None:
+            raise InvalidTypeError(
+                f"{name}_units is for a report, but {name} is an evaluation, which holds its own values"
+            )
         return _of_result(source)
     raise InvalidTypeError(
         f"{name} must be a RankingReport, an EvaluationResult or the path of one, got {type(source).__name__}"
@@ -125,11 +131,13 @@ def _sidecar(per_unit: Any) -> EvaluationResult | None:
 def _of_result(result: EvaluationResult) -> Evidence:
     return Evidence(
         values=result.metrics,
+        catalogue_metrics=frozenset(),
         intervals={},
         verdicts={},
         n_rows=result.n_scored_rows,
         n_units=result.n_units,
         n_unseen_truth=None,
+        target_fingerprint=result.target_fingerprint,
         protocol=result.protocol,
         per_unit=result if result.has_per_user else None,
     )
@@ -140,6 +148,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
     families = report["objectives"][report["primary_objective"]]
     return Evidence(
         values={key: value for family in families.values() for key, value in family.items()},
+        catalogue_metrics=frozenset(key for name in ("macro", "catalogue") for key in families.get(name, ())),
         intervals={metric: _limits(of) for metric, of in uncertainty["model"].items()},
         verdicts={
             baseline: {metric: of["verdict"] for metric, of in found["difference"].items()}
@@ -148,6 +157,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
         n_rows=report["n_rows"],
         n_units=report["n_units"],
         n_unseen_truth=report["n_unseen_truth"],
+        target_fingerprint=report["protocol"]["population"]["rows_hash"],
         protocol=report["protocol"],
         per_unit=per_unit if per_unit is not None and _belongs(per_unit, report) else None,
     )

@@ -1,7 +1,9 @@
 """What a gate found, for CI systems."""
 
+from html import escape
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from rankbound._text_tables import markdown_table
 from rankbound.gate.run import GateResult
 
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "cannot_judge": "⚠️ cannot judge"}
@@ -10,14 +12,10 @@ _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "cannot_judge": "⚠️ cannot
 def to_markdown(result: GateResult) -> str:
     """Do what :meth:`GateResult.to_markdown` describes."""
     rows = [
-        f"| {_MARKS[outcome.status]} | {_cell(outcome.rule)} | {_cell(outcome.reason)} |" for outcome in result.outcomes
+        [_MARKS[outcome.status], escape(outcome.rule, quote=False), escape(outcome.reason, quote=False)]
+        for outcome in result.outcomes
     ]
-    return "\n".join([f"**{result.summary()}**", "", "| | rule | numbers |", "|---|---|---|", *rows]) + "\n"
-
-
-def _cell(text: str) -> str:
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;")
-    return escaped.replace("|", "\\|").replace("\n", " ")
+    return f"**{result.summary()}**\n\n{markdown_table([['', 'rule', 'numbers'], *rows])}\n"
 
 
 def to_junit(result: GateResult) -> str:

@@ -1,6 +1,7 @@
 """The rules of a gate, as a TOML file holds them."""
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -111,6 +112,8 @@ class Limit(_Rule, frozen=True, kw_only=True):
         _Rule.__post_init__(self)
         if self.at_least is None and self.at_most is None:
             raise ValueError("give at_least or at_most")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least={self.at_least:g} exceeds at_most={self.at_most:g}: nothing can hold both")
 
 
 class Undecided(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,7 +195,7 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         try:
             policy = msgspec.convert(dict(rules), cls)
         except msgspec.ValidationError as error:
-            raise InvalidParameterError(f"the policy is not valid: {error}") from error
+            raise InvalidParameterError(f"the policy is not valid: {error}{_found(rules, str(error))}") from error
         if not policy.n_rules:
             raise InvalidParameterError("the policy has no rules: everything would pass; add at least one")
         return policy
@@ -237,10 +240,25 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise type(error)(f"{name!r}: {error}") from error
 
 
+def _found(rules: Mapping[str, Any], message: str) -> str:
+    """Return the value that a message of msgspec is about, if it names the place of one."""
+    _, _, path = message.partition("`$.")
+    found: Any = rules
+    for step in re.findall(r"\w+", path):
+        found = found[int(step)] if isinstance(found, (list, tuple)) else found[step]
+    return f": got {found!r}" if path and not isinstance(found, (dict, list, tuple)) else ""
+
+
 def as_policy(policy: Any) -> GatePolicy:
-    """Return a policy from a policy, a mapping or the path of a TOML file."""
+    """Return a policy from a policy, a mapping or the path of a TOML file.
+
+    Raises
+    ------
+    RankboundError
+        For a policy that is not valid; one that was put together in Python has not been checked before.
+    """
     if isinstance(policy, GatePolicy):
-        return policy
+        return GatePolicy.from_dict(msgspec.to_builtins(policy))
     if isinstance(policy, Mapping):
         return GatePolicy.from_dict(policy)
     if isinstance(policy, (str, PathLike)):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from rankbound.compare import compare_pair
 from rankbound.compare.protocol import protocol_differences
 from rankbound.compare.source import is_logarithmic
-from rankbound.errors import RankboundError
+from rankbound.errors import InvalidParameterError, RankboundError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.gate.evidence import Evidence, Interval, read_evidence
 from rankbound.gate.policy import Floor, GatePolicy, Limit, OnUndecided, Regression, Verdict, as_policy
@@ -128,6 +128,8 @@ def run_gate(
     """
     rules = as_policy(policy)
     found = read_evidence(candidate, name="candidate", per_unit=candidate_units)
+    if against is None and against_units is not None:
+        raise InvalidParameterError("against_units is given without against: pass the incumbent too")
     incumbent = None if against is None else read_evidence(against, name="against", per_unit=against_units)
     judge = _Judge(rules, found, incumbent, num_threads)
     return GateResult(outcomes=tuple(judge.outcomes()))
@@ -184,17 +186,11 @@ class _Judge:
             f"{rule.max_drop:.6g}" if rule.max_drop is not None else f"{rule.max_relative_drop:.6g} of the incumbent's"
         )
         words = f"{rule.metric} not below the incumbent by more than {tolerance}"
-        if self.incumbent is None:
-            return _unjudged(words, "there is no incumbent: pass against=")
-        value, before = _value(self.candidate, rule.metric), _value(self.incumbent, rule.metric)
-        if isinstance(value, str) or isinstance(before, str):
-            return _unjudged(words, value if isinstance(value, str) else f"incumbent: {before}")
-        differing = protocol_differences(self.incumbent.protocol, self.candidate.protocol)
-        if differing:
-            return _unjudged(words, f"incumbent and candidate follow different protocols: {'; '.join(differing)}")
+        values = self._values_of_both(rule.metric)
+        if isinstance(values, str):
+            return _unjudged(words, values)
+        value, before = values
         difference, interval = value - before, None
-        if not math.isfinite(difference):
-            return _unjudged(words, f"{value:.6g} after {before:.6g} is no finite difference")
         try:
             both = self._pair_of(rule.metric)
             if both is not None:
@@ -220,6 +216,25 @@ class _Judge:
             on_undecided=undecided,
             paired=True,
         )
+
+    def _values_of_both(self, metric: str) -> tuple[float, float] | str:
+        """Return the values of candidate and incumbent, or why they cannot be held against each other."""
+        if self.incumbent is None:
+            return "there is no incumbent: pass against"
+        value, before = _value(self.candidate, metric), _value(self.incumbent, metric)
+        if isinstance(value, str):
+            return value
+        if isinstance(before, str):
+            return f"incumbent: {before}"
+        differing = protocol_differences(
+            self.incumbent.protocol, self.candidate.protocol, catalogue=metric in self.candidate.catalogue_metrics
+        )
+        if differing:
+            return f"incumbent and candidate follow different protocols: {'; '.join(differing)}"
+        theirs, ours = self.incumbent.target_fingerprint, self.candidate.target_fingerprint
+        if theirs != ours:
+            return f"incumbent and candidate were judged by different targets (fingerprints {theirs} and {ours})"
+        return (value, before) if math.isfinite(value - before) else f"{value:.6g} after {before:.6g} is no difference"
 
     def _pair_of(self, metric: str) -> tuple[EvaluationResult, EvaluationResult] | None:
         """Return the values per unit of incumbent and candidate, if both have this metric."""
