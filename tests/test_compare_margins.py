@@ -9,7 +9,7 @@ from scipy import stats
 
 from compared import result
 from rankbound.compare import equivalence, largest_changes, minimum_detectable_effect, noninferiority, units_needed
-from rankbound.errors import InvalidParameterError, InvalidTypeError
+from rankbound.errors import ComparisonError, InvalidParameterError, InvalidTypeError
 
 QUICK = {"n_resamples": 300, "num_threads": 2}
 
@@ -103,8 +103,13 @@ def test_units_needed_detect_their_effect():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: units_needed(0, standard_error=0.1, n_units=5), "difference and n_units must not be 0, got 0 and 5"),
-        (lambda: units_needed(0.1, standard_error=0.1, n_units=0), "must not be 0, got 0.1 and 0"),
+        (
+            lambda: units_needed(0, standard_error=0.1, n_units=5),
+            "difference and n_units must be finite and not 0, got 0",
+        ),
+        (lambda: units_needed(0.1, standard_error=0.1, n_units=0), "must be finite and not 0, got 0.1 and 0"),
+        (lambda: units_needed(math.nan, standard_error=0.1, n_units=5), "must be finite and not 0, got nan and 5"),
+        (lambda: units_needed(1e-300, standard_error=0.1, n_units=5), "difference is 1e-300, too small beside"),
         (lambda: minimum_detectable_effect(-1), "standard_error must be finite and at least 0"),
         (lambda: minimum_detectable_effect(1, power=0.02), "power must exceed 0.025"),
         (lambda: minimum_detectable_effect(1, alternative="both"), "alternative must be one of"),
@@ -113,6 +118,18 @@ def test_units_needed_detect_their_effect():
 def test_plans_are_checked(call, words):
     with pytest.raises(InvalidParameterError, match=words):
         call()
+
+
+@pytest.mark.parametrize("difference", ["0.1", None, True])
+def test_a_difference_is_a_number(difference):
+    with pytest.raises(InvalidTypeError, match="difference must be a number"):
+        units_needed(difference, standard_error=0.1, n_units=5)
+
+
+def test_a_margin_test_without_variation_says_so():
+    words = "candidate raised by the margin and baseline have the same gap in m in all units"
+    with pytest.raises(ComparisonError, match=words):
+        noninferiority(result([1, 2, 3]), result([1, 2, 3]), "m", margin=0.1, test_method="t", **QUICK)
 
 
 def test_largest_changes():

@@ -56,6 +56,7 @@ def test_what_a_protocol_may_differ_in():
         ),
         (result([1, 2, 3], protocol=with_field("metrics.gain", "exp2")), ComparisonError, "metrics.gain is 'binary'"),
         (result([1, 2, math.nan], aggregates={}), ComparisonError, "candidate has no value at id 2, where"),
+        (result([1, 2, 3], aggregates={"m": "two"}), ComparisonError, "candidate has 'two', which is no number"),
         (result([1, math.inf, 3]), ComparisonError, "'m' cannot be compared: candidate has inf at id 1; values that"),
         (result([1, 2, 2.0**40]), ComparisonError, "candidate has 1099511627776.0 at id 2"),
         (Result({"n": [1, 2, 3]}), InvalidParameterError, "candidate has no metric 'm'; it has n"),
@@ -84,6 +85,9 @@ def test_what_cannot_be_paired_is_refused(other, error, words):
         ({"reference": "z"}, InvalidParameterError, "reference must be one of 'a', 'b'"),
         ({"metrics": "m"}, InvalidTypeError, r"metrics must be a list of keys, got 'm'; use \['m'\]"),
         ({"metrics": []}, InvalidParameterError, "metrics is empty"),
+        ({"metrics": 3}, InvalidTypeError, "metrics must be keys, which are strings, got 3"),
+        ({"metrics": [["m"]]}, InvalidTypeError, r"metrics must be keys, which are strings, got \['m'\]"),
+        ({"show_progress": "yes"}, InvalidTypeError, "show_progress must be True, False or callable, got 'yes'"),
     ],
 )
 def test_options_are_checked(options, error, words):

@@ -112,6 +112,18 @@ def test_an_undecided_regression_can_fail():
     assert only(policy, result(0.49 + jitter), result(np.full(N_LISTS, 0.5)))[1] == 1
 
 
+def test_few_of_equal_pairs_are_decided():
+    rules = GatePolicy.from_dict(drop(max_drop=0.0, on_undecided="fail") | {"n_resamples": 200})
+    statuses = {"better": 0, "worse": 0}
+    for before, after in np.random.default_rng(9).beta(2, 2, (2000, 2, 60)):
+        outcome, _ = only(rules, result(after), result(before))
+        if "undecided" not in outcome.reason:
+            statuses["better" if outcome.status == "pass" else "worse"] += 1
+    # 2.5% of 2000 are 50 on each side. Percentiles of 60 units are a little narrow: 3% are 60, and more than 82 have a
+    # chance of 0.2%.
+    assert all(20 <= n_decided <= 82 for n_decided in statuses.values()), statuses
+
+
 def test_a_relative_drop_is_a_share_of_the_incumbent():
     before, after = result(np.full(9, 0.5)), result(np.full(9, 0.46))
     assert only(drop(max_relative_drop=0.1), after, before)[1] == 0

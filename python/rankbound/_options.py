@@ -251,6 +251,34 @@ def as_level(value: Any, *, name: str) -> float:
     return number
 
 
+def as_number(value: Any, *, name: str) -> float:
+    """Return a real option as ``float``; booleans and text are refused.
+
+    Parameters
+    ----------
+    value : float
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    float
+        The value, which may be infinite or NaN.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not a number.
+    """
+    if not isinstance(value, (bool, np.bool_, str, bytes)):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise InvalidTypeError(f"{name} must be a number, got {value!r}")
+
+
 def as_non_negative(value: Any, *, name: str) -> float:
     """Return a real option that must be finite and at least 0.
 
@@ -273,12 +301,7 @@ def as_non_negative(value: Any, *, name: str) -> float:
     InvalidParameterError
         If it is negative, NaN or infinite.
     """
-    if isinstance(value, (bool, np.bool_, str, bytes)):
-        raise InvalidTypeError(f"{name} must be a number, got {value!r}")
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidTypeError(f"{name} must be a number, got {value!r}") from error
+    number = as_number(value, name=name)
     if not (math.isfinite(number) and number >= 0):
         raise InvalidParameterError(f"{name} must be finite and at least 0, got {value!r}")
     return number

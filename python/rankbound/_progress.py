@@ -9,7 +9,7 @@ Progress = Callable[[int, int], object]
 
 
 @contextmanager
-def told(progress: object, *, total: int, unit: str) -> Iterator[Progress | None]:
+def told(progress: object, *, total: int, unit: str, name: str = "progress") -> Iterator[Progress | None]:
     """Hold what the core calls while it runs, and tell the end afterwards: the core may finish between two calls.
 
     Parameters
@@ -20,6 +20,8 @@ def told(progress: object, *, total: int, unit: str) -> Iterator[Progress | None
         How much there is to do.
     unit : str
         What is counted, for the bar.
+    name : str, default "progress"
+        The argument, for messages.
 
     Yields
     ------
@@ -41,12 +43,12 @@ def told(progress: object, *, total: int, unit: str) -> Iterator[Progress | None
         progress(total, total)
         return
     if progress is not True:
-        raise InvalidTypeError(f"progress must be True, False or callable, got {progress!r}")
+        raise InvalidTypeError(f"{name} must be True, False or callable, got {progress!r}")
     try:
         from tqdm.auto import tqdm  # noqa: PLC0415 - an extra, loaded when it is asked for
     except ImportError as error:
         raise MissingDependencyError(
-            "progress=True needs tqdm: pip install 'rankbound[progress]', or pass a callable"
+            f"{name}=True needs tqdm: pip install 'rankbound[progress]', or pass a callable"
         ) from error
     with tqdm(total=total, unit=unit) as bar:
         yield lambda done, _total: bar.update(done - bar.n)

@@ -1,4 +1,8 @@
-"""For tests of your own: a gate as an assertion."""
+"""For tests of your own: a gate as an assertion.
+
+It is imported where it is used, and is no plugin of pytest: that would load and rewrite this library in every run of
+pytest, whatever is tested.
+"""
 
 from typing import Any
 

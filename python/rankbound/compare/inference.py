@@ -170,7 +170,7 @@ def _bootstrap(
         series.append(values)
         log_scales.append(scale)
     place = {key: at for at, key in enumerate(units.sums)}
-    with told(options.show_progress, total=options.n_resamples, unit="resample") as tell:
+    with told(options.show_progress, total=options.n_resamples, unit="resample", name="show_progress") as tell:
         return _core.gap_intervals(
             options.seed_words,
             series,
@@ -198,7 +198,9 @@ def _randomization_test(
     units: PairedUnits, pairs: Sequence[tuple[Key, Key]], options: Options
 ) -> list[tuple[float, bool]]:
     """Return the sign-flip p-value of each (candidate, baseline), and whether all patterns of signs were counted."""
-    with told(options.show_progress, total=len(pairs) * options.n_resamples, unit="sign flip") as tell:
+    with told(
+        options.show_progress, total=len(pairs) * options.n_resamples, unit="sign flip", name="show_progress"
+    ) as tell:
         return _core.sign_flip_p_values(
             options.seed_words,
             [sums for pair in pairs for sums in _on_one_scale(units, *pair)],

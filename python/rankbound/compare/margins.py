@@ -10,7 +10,8 @@ from rankbound.compare.models import named_metrics, read_models
 from rankbound.compare.source import Comparable, pair_units
 from rankbound.errors import InvalidParameterError
 
-BASELINE, CANDIDATE, RAISED, LOWERED = "baseline", "candidate", "candidate raised", "candidate lowered"
+BASELINE, CANDIDATE = "baseline", "candidate"
+RAISED, LOWERED = "candidate raised by the margin", "candidate lowered by the margin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Paired comparison of models on the same lists."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -211,8 +211,16 @@ def compare_slices(
     metric: str,
     *,
     slices: Any,
+    alternative: str = "two-sided",
+    test_method: str = "randomization",
     correction: str | None = "holm",
-    **options: Any,
+    confidence_level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    interval_method: str = "percentile",
+    looks: int = 1,
+    show_progress: bool | Callable[[int, int], object] = False,
+    num_threads: int | None = None,
 ) -> ComparisonReport:
     """Compare a candidate with a baseline within each slice of the lists.
 
@@ -228,9 +236,8 @@ def compare_slices(
         The slice of each scored list.
     correction : {"holm", "bonferroni", "bh"} or None, default "holm"
         For the slices.
-    **options
-        ``alternative``, ``test_method``, ``confidence_level``, ``n_resamples``, ``seed``, ``interval_method``,
-        ``looks``, ``show_progress``, ``num_threads`` as in :func:`rankbound.compare_models`.
+    alternative, test_method, confidence_level, n_resamples, seed, interval_method, looks, show_progress, num_threads
+        As in :func:`rankbound.compare_models`.
 
     Returns
     -------
@@ -244,7 +251,17 @@ def compare_slices(
     ComparisonError, InvalidParameterError
         As :func:`rankbound.compare_models`.
     """
-    checked = check_options(**options)
+    options = check_options(
+        alternative=alternative,
+        test_method=test_method,
+        interval_method=interval_method,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+        seed=seed,
+        looks=looks,
+        show_progress=show_progress,
+        num_threads=num_threads,
+    )
     sources = read_models({"baseline": baseline, "candidate": candidate})
     chosen = named_metrics(sources, [metric])
     labels, missing = split_missing(as_vector(slices, name="slices"), name="slices")
@@ -261,7 +278,7 @@ def compare_slices(
         if np.isnan(of_slice["baseline"].values[metric]).all():
             raise ComparisonError(f"slices has {label!r}, no list of which has a value of {metric!r}; leave those out")
     pairs = [("baseline", "candidate")]
-    return ComparisonReport(comparisons=compare_family(groups, chosen, pairs, checked, correction=correction))
+    return ComparisonReport(comparisons=compare_family(groups, chosen, pairs, options, correction=correction))
 
 
 def read_models(results: Mapping[str, Comparable]) -> dict[str, Source]:
@@ -320,11 +337,15 @@ def named_metrics(sources: Mapping[str, Source], metrics: Sequence[str]) -> list
     ComparisonError
         If the values of one cannot be compared.
     InvalidTypeError
-        For a single string.
+        For a single string, and what is none.
     """
     if isinstance(metrics, str):
         raise InvalidTypeError(f"metrics must be a list of keys, got {metrics!r}; use [{metrics!r}]")
-    chosen = list(dict.fromkeys(metrics))
+    given = list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    for metric in given:
+        if not isinstance(metric, str):
+            raise InvalidTypeError(f"metrics must be keys, which are strings, got {metric!r}")
+    chosen = list(dict.fromkeys(given))
     if not chosen:
         raise InvalidParameterError("metrics is empty: name at least one, or leave it out to compare all")
     for metric in chosen:

@@ -3,9 +3,12 @@
 import math
 from statistics import NormalDist
 
-from rankbound._options import as_choice, as_count, as_level, as_non_negative
+from rankbound._options import as_choice, as_count, as_level, as_non_negative, as_number
 from rankbound.compare.inference import ALTERNATIVES
 from rankbound.errors import InvalidParameterError
+
+# Of standard errors to a difference, whose square is still a number.
+MAX_RATIO = 1e100
 
 
 def minimum_detectable_effect(
@@ -87,10 +90,16 @@ def units_needed(
     """
     error = as_non_negative(standard_error, name="standard_error")
     units = as_count(n_units, name="n_units")
-    size = as_non_negative(abs(difference), name="the size of difference")
-    if size == 0 or units == 0:
-        raise InvalidParameterError(f"difference and n_units must not be 0, got {difference!r} and {units}")
-    return max(1, math.ceil(units * (_quantiles(power, confidence_level, alternative) * error / size) ** 2))
+    size = abs(as_number(difference, name="difference"))
+    if size == 0 or units == 0 or not math.isfinite(size):
+        raise InvalidParameterError(f"difference and n_units must be finite and not 0, got {difference!r} and {units}")
+    ratio = _quantiles(power, confidence_level, alternative) * error / size
+    if ratio > MAX_RATIO:
+        raise InvalidParameterError(
+            f"difference is {difference!r}, too small beside a standard_error of {standard_error!r}: no count of units "
+            "would do"
+        )
+    return max(1, math.ceil(units * ratio**2))
 
 
 def _quantiles(power: float, confidence_level: float, alternative: str) -> float:

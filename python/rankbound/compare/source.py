@@ -94,6 +94,8 @@ class Source:
         if np.isnan(values).all():
             return f"{self.name} has no list with a value"
         aggregate, mean = self.aggregates.get(metric), self.mean(metric)
+        if aggregate is not None and not isinstance(aggregate, (int, float, np.number)):
+            return f"{self.name} has {aggregate!r}, which is no number"
         # Values may be kept in single precision.
         if aggregate is None or np.isclose(float(aggregate), mean, rtol=1e-6, atol=1e-9):
             return None

@@ -151,7 +151,7 @@ def evaluate_recommender(
     log(f"evaluate recommender@{k} started: {n_rows} rows in {len(starts)} batches of {size}")
     began = time.monotonic()
     bar = as_flag(show_progress, name="show_progress") and logger is None
-    with told(bar, total=len(starts), unit="batch") as tell:
+    with told(bar, total=len(starts), unit="batch", name="show_progress") as tell:
         for step, first in enumerate(starts, start=1):
             last = min(first + size, n_rows)
             predictions = model.predict_on_batch(_slice(source, first, last), k=k)

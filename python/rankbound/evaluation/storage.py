@@ -65,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
     except RankboundError:
         raise
     except UNREADABLE as error:
-        raise FileFormatError(f"{name!r} is no saved evaluation, or damaged ({error}); save it again") from error
+        raise FileFormatError(f"{name!r} is no saved evaluation, or damaged ({_why(error)}); save it again") from error
     if schema != SCHEMA_VERSION:
         raise FileFormatError(
             f"{name!r} has schema version {schema}, this rankbound reads {SCHEMA_VERSION}; save it again"
@@ -81,10 +81,14 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
             per_user=per_user if names else None,
         )
     except (RankboundError, *UNREADABLE) as error:
-        raise FileFormatError(f"{name!r} is damaged ({error}); save the result again") from error
+        raise FileFormatError(f"{name!r} is damaged ({_why(error)}); save the result again") from error
     if stored_hash != _hash(header, columns):
         raise FileFormatError(f"{name!r} was changed after it was saved; save the result again")
     return result
+
+
+def _why(error: BaseException) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _hash(header: dict[str, Any], columns: list[NDArray[Any]]) -> str:

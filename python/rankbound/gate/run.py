@@ -197,6 +197,8 @@ class _Judge:
                 pair = compare_pair(
                     *both,
                     rule.metric,
+                    # The interval decides; this test comes from the same resamples.
+                    test_method="bootstrap",
                     confidence_level=self.policy.confidence_level,
                     n_resamples=self.policy.n_resamples,
                     seed=self.policy.seed,

@@ -9,24 +9,15 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
-from rankbound._options import as_choice
-from rankbound.errors import InvalidParameterError, InvalidTypeError
+from rankbound._options import as_choice, as_number
+from rankbound.errors import InvalidParameterError
 from rankbound.metrics.spec import CoreMetric, MetricSpec
 
 Gain = Literal["binary", "exp2", "linear"]
 
 
-def _as_number(value: Any, *, name: str) -> float:
-    if not isinstance(value, (bool, str)) and hasattr(value, "__float__"):
-        try:
-            return float(value)
-        except (TypeError, ValueError, OverflowError):
-            pass
-    raise InvalidTypeError(f"{name} must be a number, got {value!r}")
-
-
 def _as_patience(value: Any) -> float:
-    patience = _as_number(value, name="patience")
+    patience = as_number(value, name="patience")
     if not 0 < patience < 1:
         raise InvalidParameterError(f"patience must lie strictly between 0 and 1, got {value!r}")
     return patience
@@ -328,7 +319,7 @@ class ERR(MetricSpec):
     def __post_init__(self) -> None:
         """Check the largest grade too."""
         MetricSpec.__post_init__(self)
-        grade = _as_number(self.max_grade, name="max_grade")
+        grade = as_number(self.max_grade, name="max_grade")
         if not 0 < grade <= 40:
             raise InvalidParameterError(f"max_grade must be above 0 and at most 40, got {self.max_grade!r}")
         object.__setattr__(self, "max_grade", grade)
