@@ -35,7 +35,7 @@ def test_pytest_shows_the_rules_and_not_the_library(tmp_path, candidate):
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "2 failed, 1 passed" in ran.stdout, ran.stdout + ran.stderr
     assert "E       AssertionError: FAIL         ndcg@1 at least 0.75: it is 0.5" in ran.stdout
-    assert "E         gate failed: 0 of 1 rules hold, 1 fail, 0 cannot be judged" in ran.stdout
+    assert "E       gate failed: 0 of 1 rules hold, 1 fail, 0 cannot be judged" in ran.stdout
     assert "CANNOT_JUDGE ndcg@1 not below the incumbent by more than 0.1: there is no incumbent" in ran.stdout
     # Failures are shown where the user called.
     assert "rankbound/testing.py" not in ran.stdout

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from rankbound._options import MAX_RESAMPLES
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 OnUndecided = Literal["fail", "pass"]
@@ -164,7 +165,7 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_unseen_share: Annotated[float, Meta(ge=0, le=1)] | None = None
     on_undecided: Undecided = Undecided()
     confidence_level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
-    n_resamples: Annotated[int, Meta(ge=1, le=10**7)] = 2000
+    n_resamples: Annotated[int, Meta(ge=1, le=MAX_RESAMPLES)] = 2000
     seed: Annotated[int, Meta(ge=0)] = 0
 
     @property
