@@ -329,8 +329,8 @@ def test_the_interval_of_a_floor_is_that_of_the_logarithm(models):
 
 
 def test_a_relative_drop_is_a_share_before_the_logarithm():
-    before, after = logs_result(-2.0), logs_result(-2.0 + math.log(0.91))
-    for share, code in [(0.1, 0), (0.08, 1)]:
+    before, after = logs_result(-2.0), logs_result(-2.0 + math.log(0.895))
+    for share, code in [(0.11, 0), (0.1, 1)]:
         rules = {"regression": [{"metric": METRIC, "max_relative_drop": share}]}
         assert run_gate(after, policy=rules, against=before).exit_code == code
 
