@@ -116,6 +116,10 @@ def test_compare_refuses_what_cannot_be_paired(results, capsys):
     assert "twice" in capsys.readouterr().err
     assert main(["compare", *results, "--metrics", "ndcg@11"]) == 2
     assert "ndcg@11" in capsys.readouterr().err
+    assert main(["compare", *results, "--n-resamples", "0"]) == 2
+    assert "--n-resamples must be at least 1, got 0" in capsys.readouterr().err
+    assert main(["compare", *results, "--confidence-level", "95"]) == 2
+    assert "--confidence-level must lie between 0 and 1, got 95" in capsys.readouterr().err
     assert main(["compare", *results, "--metrics", ""]) == 2
     assert "old has no metric ''" in capsys.readouterr().err
     assert main(["compare", *results, "-o", results[0]]) == 2

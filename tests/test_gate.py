@@ -343,14 +343,18 @@ def test_a_truncated_file_cannot_be_judged(files, capsys, name, share):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_values_per_unit_are_for_reports(files):
+def test_values_per_unit_are_for_reports(files, capsys):
     saved = str(files / "new.units.npz")
     with pytest.raises(
         errors.InvalidTypeError, match="candidate_units is for a report, but candidate is an evaluation"
     ):
         run_gate(saved, policy={"min_units": 1}, candidate_units=saved)
-    with pytest.raises(errors.InvalidParameterError, match="against_units is given without against"):
+    with pytest.raises(
+        errors.InvalidParameterError, match="against_units is given, but no incumbent: pass against= too"
+    ):
         run_gate(files / "new.json", policy={"min_units": 1}, against_units=saved)
+    assert main(["gate", saved, "--policy", str(files / "gate.toml"), "--against-units", saved]) == 2
+    assert "--against-units is given, but no incumbent: pass --against too" in capsys.readouterr().err
     without_values(result([1.0])).save(files / "old.units.npz")
     with pytest.raises(errors.FileFormatError, match=r"old\.units\.npz' holds no values per unit"):
         run_gate(files / "old.json", policy={"min_units": 1})

@@ -6,11 +6,29 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rankbound.cli.input_errors import flag
 from rankbound.cli.output import STANDARD_OUTPUT, check_output, show
+from rankbound.cli.wording import worded
 from rankbound.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     import argparse
+
+# For messages of the library, which knows its own arguments.
+_OPTIONS = {
+    name: flag(name)
+    for name in (
+        "metrics",
+        "correction",
+        "test_method",
+        "alternative",
+        "interval_method",
+        "looks",
+        "confidence_level",
+        "n_resamples",
+        "seed",
+    )
+}
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,19 +90,20 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidParameterError("compare got the same file twice: a result cannot differ from itself")
     from rankbound import compare_models  # noqa: PLC0415  # bad usage is told at once
 
-    report = compare_models(
-        dict(zip(names, args.results, strict=True)),
-        metrics=None if args.metrics is None else args.metrics.split(","),
-        reference=names[0],
-        correction=None if args.correction == "none" else args.correction,
-        test_method=args.test_method,
-        alternative=args.alternative,
-        interval_method=args.interval_method,
-        looks=args.looks,
-        confidence_level=args.confidence_level,
-        n_resamples=args.n_resamples,
-        seed=args.seed,
-    )
+    with worded(_OPTIONS):
+        report = compare_models(
+            dict(zip(names, args.results, strict=True)),
+            metrics=None if args.metrics is None else args.metrics.split(","),
+            reference=names[0],
+            correction=None if args.correction == "none" else args.correction,
+            test_method=args.test_method,
+            alternative=args.alternative,
+            interval_method=args.interval_method,
+            looks=args.looks,
+            confidence_level=args.confidence_level,
+            n_resamples=args.n_resamples,
+            seed=args.seed,
+        )
     if args.output == STANDARD_OUTPUT:
         show(report.to_json())
         return 0

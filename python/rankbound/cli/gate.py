@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbound._files import atomic_write, check_target
+from rankbound.cli.input_errors import flag
 from rankbound.cli.output import check_output, show
+from rankbound.cli.wording import worded
 from rankbound.errors import FileFormatError
 
 if TYPE_CHECKING:
     import argparse
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+# For messages of the library, which knows its own arguments.
+_OPTIONS = {name: flag(name) for name in ("against", "candidate_units", "against_units")}
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,13 +61,14 @@ def run(args: argparse.Namespace) -> int:
             raise FileFormatError(f"{SUMMARY_VARIABLE}: {error}, or unset the variable") from error
     from rankbound.gate import run_gate  # noqa: PLC0415  # bad usage is told at once
 
-    result = run_gate(
-        args.candidate,
-        policy=args.policy,
-        against=args.against,
-        candidate_units=args.candidate_units,
-        against_units=args.against_units,
-    )
+    with worded(_OPTIONS):
+        result = run_gate(
+            args.candidate,
+            policy=args.policy,
+            against=args.against,
+            candidate_units=args.candidate_units,
+            against_units=args.against_units,
+        )
     show(result.to_text())
     for target, text in ((args.junit, result.to_junit()), (args.markdown, result.to_markdown())):
         if target is not None:

@@ -129,7 +129,7 @@ def run_gate(
     rules = as_policy(policy)
     found = read_evidence(candidate, name="candidate", per_unit=candidate_units)
     if against is None and against_units is not None:
-        raise InvalidParameterError("against_units is given without against: pass the incumbent too")
+        raise InvalidParameterError("against_units is given, but no incumbent: pass against= too")
     incumbent = None if against is None else read_evidence(against, name="against", per_unit=against_units)
     judge = _Judge(rules, found, incumbent, num_threads)
     return GateResult(outcomes=tuple(judge.outcomes()))
