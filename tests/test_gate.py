@@ -343,6 +343,15 @@ def test_a_truncated_file_cannot_be_judged(files, capsys, name, share):
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize("unseen", ["miss", "drop"])
+def test_the_share_of_unseen_truths_is_of_all_lists_with_a_truth(unseen):
+    truths = [0, 1, 2, 7, 7]
+    candidate = build_ranking_report(np.eye(5)[:, :3], truths, classes=[0, 1, 2], k=1, unseen=unseen)
+    for most, code in [(0.4, 0), (0.39, 1)]:
+        outcome, exit_code = only({"max_unseen_share": most}, candidate)
+        assert (exit_code, outcome.reason) == (code, "0.4 (2 of 5)")
+
+
 def test_values_per_unit_are_for_reports(files, capsys):
     saved = str(files / "new.units.npz")
     with pytest.raises(

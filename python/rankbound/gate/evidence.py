@@ -22,7 +22,7 @@ SIDECAR_SUFFIXES = (".units.parquet", ".units.npz")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One model's numbers, in one shape."""
+    """One model's numbers, in one shape; ``n_rows`` counts lists with a truth, dropped ones too."""
 
     values: Mapping[str, float]
     catalogue_metrics: frozenset[str]
@@ -146,6 +146,7 @@ def _of_result(result: EvaluationResult) -> Evidence:
 def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evidence:
     uncertainty = report["uncertainty"] or {"model": {}, "baselines": {}}
     families = report["objectives"][report["primary_objective"]]
+    truth = report["protocol"]["truth"]
     return Evidence(
         values={key: value for family in families.values() for key, value in family.items()},
         catalogue_metrics=frozenset(key for name in ("macro", "catalogue") for key in families.get(name, ())),
@@ -154,7 +155,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
             baseline: {metric: of["verdict"] for metric, of in found["difference"].items()}
             for baseline, found in uncertainty["baselines"].items()
         },
-        n_rows=report["n_rows"],
+        n_rows=report["n_rows"] + (report["n_unseen_truth"] if truth.get("unseen") == "drop" else 0),
         n_units=report["n_units"],
         n_unseen_truth=report["n_unseen_truth"],
         target_fingerprint=report["protocol"]["population"]["rows_hash"],
