@@ -83,7 +83,8 @@ def test_slices_hold_what_has_a_value_per_list():
         "even": np.array([True, False, True, False]),
         "items": ("items", np.array([True, True, False, False, False])),
     }
-    result = evaluate_scores(SCORES, TARGETS, metrics=METRICS, slices=slices)
+    with pytest.warns(errors.ReliabilityWarning, match="slices have no .*catalog_coverage@"):
+        result = evaluate_scores(SCORES, TARGETS, metrics=METRICS, slices=slices)
     even = result.slices["even"]
     assert even["novelty@2"] == catalogue.novelty(SCORES[:1], 2, counts=COUNTS)
     assert "catalog_coverage@2" not in even

@@ -15,6 +15,16 @@ SHOWN = catalogue.exposure(SCORES, 2)
     [
         (lambda: catalogue.exposure(SCORES, 0), errors.InvalidKError, "at least 1"),
         (lambda: catalogue.catalog_coverage(SCORES), errors.InvalidKError, "k must be given"),
+        (
+            lambda: catalogue.CatalogueEvaluator("catalog_coverage@²"),
+            errors.InvalidParameterError,
+            "needs one cut-off, such as 'catalog_coverage@10'",
+        ),
+        (
+            lambda: catalogue.catalog_coverage(SCORES, 2, exlude=1),
+            errors.InvalidParameterError,
+            "'exlude' is no option",
+        ),
         (lambda: catalogue.catalog_coverage(SHOWN, 3), errors.InvalidKError, "top 2"),
         (lambda: catalogue.catalog_coverage(SHOWN, exclude=[]), errors.InvalidParameterError, "exclude"),
         (lambda: catalogue.catalog_coverage(SCORES, 2, catalog_size=2), errors.InvalidParameterError, "3 items"),

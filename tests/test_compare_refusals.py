@@ -85,8 +85,8 @@ def test_what_cannot_be_paired_is_refused(other, error, words):
         ({"reference": "z"}, InvalidParameterError, "reference must be one of 'a', 'b'"),
         ({"metrics": "m"}, InvalidTypeError, r"metrics must be a list of keys, got 'm'; use \['m'\]"),
         ({"metrics": []}, InvalidParameterError, "metrics is empty"),
-        ({"metrics": 3}, InvalidTypeError, "metrics must be keys, which are strings, got 3"),
-        ({"metrics": [["m"]]}, InvalidTypeError, r"metrics must be keys, which are strings, got \['m'\]"),
+        ({"metrics": 3}, InvalidTypeError, "a metric must be the key of a result, .* got 3"),
+        ({"metrics": [["m"]]}, InvalidTypeError, r"a metric must be the key of a result, .* got \['m'\]"),
         ({"show_progress": "yes"}, InvalidTypeError, "show_progress must be True, False or callable, got 'yes'"),
     ],
 )

@@ -268,6 +268,8 @@ def test_compare(three_runs, tmp_path):
 
 def test_compare_refuses(three_runs):
     qrels, runs = three_runs
+    with pytest.raises(InvalidParameterError, match=r"runs has 0 run\(s\)"):
+        ranx.compare(qrels, [], "mrr")
     with pytest.raises(InvalidParameterError, match="stat_test must be one of 'student', 'fisher', got 'tukey'"):
         ranx.compare(qrels, runs, "mrr", stat_test="tukey")
     with pytest.raises(InvalidTypeError, match="runs must hold Run objects, got dict at place 1"):

@@ -245,6 +245,8 @@ def test_bounds_of_a_stream():
     first.update(lists.rows(0, 1), targets[:1])
     second.update(lists.rows(1, 3), targets[1:])
     first.merge(second)
+    with pytest.raises(errors.InvalidParameterError, match="other is the evaluator itself"):
+        first.merge(first)
     assert repr(first.compute().metrics) == repr(whole.metrics)
     assert repr(first.compute().ties) == repr(whole.ties)
     assert whole["recall@2"] == pytest.approx(float(Fraction(1, 3) * (Fraction(1, 2) + 1 + 0)), rel=1e-15)

@@ -155,6 +155,10 @@ def test_ranked_lists_of_the_same_items_give_the_same():
         ranks, qrels, metrics=metrics, tie_break="rank_column", columns={"query": "q", "item": "i"}
     )
     assert given_order.to_dict() == evaluate_ranked_predictions(indices, grades, metrics=metrics).to_dict()
+    with pytest.raises(
+        errors.InvalidParameterError, match="columns names 'uid' as the query, but neither run nor qrels has"
+    ):
+        evaluate_run(run, qrels, metrics=metrics, columns={"query": "uid"})
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,7 @@ def as_source(
     open_tie: str = "refuse",
     duplicates: str = "refuse",
     num_threads: int | None = None,
+    **unknown: Any,
 ) -> tuple[Source, int]:
     """Return recommendations of either form, and the number of threads.
 
@@ -193,6 +194,8 @@ def as_source(
         Ranked lists, vectors of queries and items, or scores of all items.
     exclude, mask_neg_inf, open_tie, duplicates, num_threads
         See :class:`ReadOptions`.
+    **unknown
+        Refused.
 
     Returns
     -------
@@ -206,6 +209,10 @@ def as_source(
     RankboundError
         For what can be no recommendations, and options that do not fit them.
     """
+    if unknown:
+        raise InvalidParameterError(
+            f"{next(iter(unknown))!r} is no option; they are exclude, mask_neg_inf, open_tie, duplicates, num_threads"
+        )
     threads = resolve_num_threads(num_threads)
     tie = as_choice(open_tie, ("refuse", "as_listed"), name="open_tie")
     twice = as_choice(duplicates, ("refuse", "keep_first"), name="duplicates")

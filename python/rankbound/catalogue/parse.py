@@ -53,6 +53,6 @@ def parse_catalogue(label: str) -> CatalogueMetric | None:
         raise InvalidParameterError(f"{label!r} needs data that no label can hold: pass {_WITH_DATA[name]}")
     if name not in _WITHOUT_DATA:
         return None
-    if not cut.isdigit():
+    if not (cut.isascii() and cut.isdigit()):
         raise InvalidParameterError(f"{label!r} needs one cut-off, such as '{name}@10'")
     return _WITHOUT_DATA[name](int(cut))

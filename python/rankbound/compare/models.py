@@ -344,7 +344,7 @@ def named_metrics(sources: Mapping[str, Source], metrics: Sequence[str]) -> list
     given = list(metrics) if isinstance(metrics, Iterable) else [metrics]
     for metric in given:
         if not isinstance(metric, str):
-            raise InvalidTypeError(f"metrics must be keys, which are strings, got {metric!r}")
+            raise InvalidTypeError(f"a metric must be the key of a result, a string such as 'ndcg@10', got {metric!r}")
     chosen = list(dict.fromkeys(given))
     if not chosen:
         raise InvalidParameterError("metrics is empty: name at least one, or leave it out to compare all")

@@ -215,6 +215,8 @@ def compare(  # noqa: PLR0917 - the signature of ranx
         results[model] = SimpleNamespace(
             per_user=values, sample_ids=np.array(queries), target_fingerprint="", protocol={}
         )
+    if len(results) < 2:
+        raise InvalidParameterError(f"runs has {len(results)} run(s): a comparison needs at least two")
     comparison = compare_models(
         results,
         metrics=names,

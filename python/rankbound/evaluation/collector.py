@@ -1,5 +1,6 @@
 """What an evaluation accumulates, batch by batch, and the result it makes of it."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound.catalogue.accumulator import Accumulator, Addition
 from rankbound.catalogue.source import Recommended
-from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
+from rankbound.errors import InvalidParameterError, InvalidTypeError, ReliabilityWarning, ShapeError
 from rankbound.evaluation.customs import compute_customs, update_customs
 from rankbound.evaluation.fingerprint import Fingerprint
 from rankbound.evaluation.plan import Plan
@@ -251,9 +252,17 @@ class Collector:
             name: {"n_rows": of.n_rows, "n_scored_rows": of.n_scored_rows, **of.aggregates(self.plan.core)[0]}
             for name, of in self.group_totals.items()
         }
+        catalogue = self.catalogue.compute()
+        of_all = [key for key in catalogue if key not in self.catalogue.list_keys] if slices else []
+        if of_all:
+            warnings.warn(
+                f"slices have no {', '.join(of_all)}, a number of all lists together: evaluate a group's lists apart",
+                ReliabilityWarning,
+                stacklevel=2,
+            )
         metrics, ties = self.totals.aggregates(self.plan.core)
         return EvaluationResult(
-            metrics=metrics | compute_customs(self.plan.customs) | self.catalogue.compute(),
+            metrics=metrics | compute_customs(self.plan.customs) | catalogue,
             n_rows=self.totals.n_rows,
             n_scored_rows=self.totals.n_scored_rows,
             n_units=_n_distinct(ids),

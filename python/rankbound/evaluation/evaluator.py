@@ -121,10 +121,12 @@ class RankingEvaluator:
         InvalidTypeError
             If it is no evaluator, or has sample ids of another kind.
         InvalidParameterError
-            If metrics or options differ.
+            If metrics or options differ, or it is this evaluator.
         """
         if not isinstance(other, RankingEvaluator):
             raise InvalidTypeError(f"other must be a RankingEvaluator, got {type(other).__name__}")
+        if other is self:
+            raise InvalidParameterError("other is the evaluator itself: every list would count twice")
         mine, theirs = self._collector, other._collector  # noqa: SLF001 - of the same class
         if mine.options.open_tie != theirs.options.open_tie or mine.options.duplicates != theirs.options.duplicates:
             raise InvalidParameterError("evaluators with different open_tie or duplicates cannot be merged")

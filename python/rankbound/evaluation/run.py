@@ -286,6 +286,12 @@ def _read(run: Any, qrels: Any, columns: Mapping[str, str], tie_break: str, num_
     if not len(judgements.queries):
         raise EmptyInputError("qrels has no rows: there is nothing to evaluate")
     retrieved = read_table(run, value=value, columns=columns, name="run")
+    # One of the tables may have the name that columns gives, the other a usual one.
+    for field in ("query", "item"):
+        if columns.get(field, "") not in ("", *retrieved.columns, *judgements.columns):
+            raise InvalidParameterError(
+                f"columns names {columns[field]!r} as the {field}, but neither run nor qrels has such a column"
+            )
     return _Profiler(retrieved, judgements, tie_break=tie_break, num_threads=num_threads)
 
 

@@ -26,11 +26,12 @@ _ARROW_BACKENDS = ("pyarrow", "polars", "pandas")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of a run or of qrels: query, item, and score, rank or relevance."""
+    """Rows of a run or of qrels: query, item, and score, rank or relevance; and the columns that a table had."""
 
     queries: Ids
     items: Ids
     values: NDArray[Any]
+    columns: tuple[str, ...] = ()
 
 
 def as_columns(columns: Any) -> Mapping[str, str]:
@@ -86,6 +87,7 @@ def read_table(data: Any, *, value: str, columns: Mapping[str, str], name: str) 
         _ids(frame[chosen["query"]], f"{name}[{chosen['query']!r}]"),
         _ids(frame[chosen["item"]], f"{name}[{chosen['item']!r}]"),
         _numbers(numbers.to_numpy(), value, f"{name}[{chosen[value]!r}]"),
+        tuple(frame.columns),
     )
 
 
