@@ -269,6 +269,7 @@ class Fixed:
         ({"source": 7}, InvalidTypeError, "source is a int, whose rows cannot be counted"),
         ({"source": {1, 2}}, InvalidTypeError, "source is a set, whose rows cannot be counted and sliced"),
         ({"source": sparse.coo_matrix(LISTS)}, InvalidTypeError, "source is a coo_matrix, .* cannot be sliced .* CSR"),
+        ({"source": sparse.bsr_matrix(LISTS)}, InvalidTypeError, "source is a bsr_matrix, .* cannot be sliced .* CSR"),
         ({"source": LISTS[:0], "targets": TARGETS[:0]}, EmptyInputError, "no rows"),
         ({"metrics": "mrr"}, InvalidParameterError, "metrics has mrr; a recommender needs cut-offs"),
         ({"metrics": None}, InvalidParameterError, "metrics must be given"),

@@ -185,7 +185,9 @@ def _n_rows(source: Any) -> int:
 def _slice(source: Any, first: int, last: int) -> Any:
     try:
         return source[first:last]
-    except (TypeError, NotImplementedError) as error:
+    except (TypeError, RuntimeError) as error:
+        # Which of the two depends on the format of a sparse matrix.
         raise InvalidTypeError(
-            f"source is a {type(source).__name__}, whose rows cannot be sliced ({error}); pass a CSR matrix or an array"
+            f"source is a {type(source).__name__}, whose rows cannot be sliced as source[{first}:{last}]; pass a CSR "
+            "matrix or an array"
         ) from error
