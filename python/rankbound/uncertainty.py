@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._labels import as_vector, split_missing
 from rankbound._options import as_count, as_level, as_resamples, resolve_num_threads
-from rankbound._validation import as_numpy
+from rankbound._validation import MAX_MAGNITUDE, as_numpy
 from rankbound.errors import EmptyInputError, InvalidParameterError, InvalidTypeError, ShapeError
 
 __all__ = ["ranking_uncertainty"]
@@ -207,7 +207,7 @@ def _series(values: Mapping[str, Any], name: str) -> dict[str, NDArray[np.float6
                 f"{name}[{metric!r}] must be one number per list, got {array.dtype} of {array.shape}"
             )
         numbers = array.astype(np.float64)
-        wrong = ~(np.abs(numbers) < 2.0**40)
+        wrong = ~(np.abs(numbers) < MAX_MAGNITUDE)
         if wrong.any():
             at = int(wrong.argmax())
             raise InvalidParameterError(

@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 import rankbound
 from rankbound import _core
 from rankbound._labels import as_vector, show, split_missing
-from rankbound._validation import as_numpy
+from rankbound._validation import MAX_MAGNITUDE, as_numpy
 from rankbound.compare.protocol import protocol_differences
 from rankbound.errors import ComparisonError, EmptyInputError, InvalidTypeError, ShapeError
-
-# The accumulator holds values below this.
-VALUE_LIMIT = 2.0**40
 
 Key: TypeAlias = tuple[str, str]
 """A model and a metric."""
@@ -81,7 +78,7 @@ class Source:
     def refusal(self, metric: str) -> str | None:
         """Return why the values of a metric say nothing about its aggregate; None if they do."""
         values = self.values[metric]
-        wrong = np.abs(values) >= VALUE_LIMIT
+        wrong = np.abs(values) >= MAX_MAGNITUDE
         if is_logarithmic(metric):
             # The logarithm of zero.
             wrong &= ~np.isneginf(values)

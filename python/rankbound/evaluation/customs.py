@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._options import as_cut_off
+from rankbound._validation import MAX_MAGNITUDE
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.metrics import RankingBatch, RankingMetric
 
@@ -130,8 +131,7 @@ def _checked(custom: Any, values: Any, scored: NDArray[np.bool_]) -> dict[str, N
         )
     if array.dtype.kind != "f":
         raise InvalidTypeError(f"{name}.update returned dtype {array.dtype}; it must return floating-point numbers")
-    # The accumulator holds values below 2^40.
-    wrong = ~(np.abs(array) < 2.0**40) & scored[:, None]
+    wrong = ~(np.abs(array) < MAX_MAGNITUDE) & scored[:, None]
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise InvalidParameterError(

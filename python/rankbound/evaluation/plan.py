@@ -1,7 +1,7 @@
 """Which metrics an evaluation computes, checked once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rankbound.catalogue.parse import parse_catalogue
@@ -44,11 +44,6 @@ class Plan:
     def graded(self) -> bool:
         """Whether grades matter."""
         return any(spec.is_graded for spec in self.specs) or any(metric.is_graded for metric in self.catalogues)
-
-    @property
-    def of_lists(self) -> "Plan":
-        """The plan without catalogue metrics, for groups of relevant items."""
-        return replace(self, catalogues=())
 
     @property
     def required_k(self) -> int | None:
