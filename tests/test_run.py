@@ -1,4 +1,4 @@
-"""Runs against relevance judgements: every form of table, every way to break ties, and what is refused."""
+"""Runs against relevance judgements: every way to break ties, and what is refused."""
 
 import gzip
 from fractions import Fraction
@@ -14,78 +14,7 @@ from hypothesis import strategies as st
 
 from rankbound import RankedLists, errors, evaluate_ranked_predictions, evaluate_run
 from rankbound.metrics import ERR, NDCG, RankingMetric
-
-RUN = {"q2": {"a": 0.5, "b": 0.5, "c": 0.9}, "q1": {"b": 0.3, "d": 0.7}, "unjudged": {"a": 1.0}}
-QRELS = {"q1": {"b": 2, "z": 1}, "q2": {"a": 1, "c": 0}, "q3": {"a": 1}, "q4": {"a": 0}}
-METRICS = ["recall@1", "mrr", "map_relevant", "ndcg_linear@3"]
-
-
-def rows(nested):
-    return [(query, item, value) for query, items in nested.items() for item, value in items.items()]
-
-
-def numbered(nested):
-    """The same with integer ids in the same order."""
-    return {10 * ord(query[-1]): {ord(item) - 150: value for item, value in of.items()} for query, of in nested.items()}
-
-
-class Capsule:
-    """A table that nothing but the Arrow PyCapsule interface can read."""
-
-    def __init__(self, table):
-        self.table = table
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self.table.__arrow_c_stream__(requested_schema)
-
-
-def columns(nested, value):
-    queries, items, values = zip(*rows(nested), strict=True)
-    return {"query_id": list(queries), "docno": list(items), value: [float(value) for value in values]}
-
-
-def chunked(of):
-    return pa.concat_tables([pa.table({name: values[at : at + 1] for name, values in of.items()}) for at in range(4)])
-
-
-def categorical(of):
-    frame = pd.DataFrame(of)
-    return frame.astype({"query_id": "category", "docno": "category"})
-
-
-FORMS = {
-    "pandas": pd.DataFrame,
-    "pandas objects": lambda of: pd.DataFrame(of).astype({"query_id": object, "docno": object}),
-    "pandas categories": categorical,
-    "polars": pl.DataFrame,
-    "polars lazy": pl.LazyFrame,
-    "polars categories": lambda of: pl.DataFrame(of).with_columns(pl.col("query_id", "docno").cast(pl.Categorical)),
-    "pyarrow": pa.table,
-    "pyarrow dictionaries": lambda of: pa.table(
-        {k: pa.array(v).dictionary_encode() if k != list(of)[-1] else v for k, v in of.items()}
-    ),
-    "capsule": lambda of: Capsule(pa.table(of)),
-}
-
-
-def same(result, expected):
-    assert result.to_dict() == expected.to_dict()
-    assert result.target_fingerprint == expected.target_fingerprint
-    assert result.protocol == expected.protocol
-    np.testing.assert_array_equal(result.sample_ids, expected.sample_ids)
-    for key, values in expected.per_user.items():
-        np.testing.assert_array_equal(result.per_user[key], values)
-
-
-@pytest.mark.parametrize(
-    ("form", "ids"),
-    [(form, ids) for form in FORMS for ids in ("names", "numbers") if (form, ids) != ("polars categories", "numbers")],
-)
-def test_every_form_of_table_gives_the_same(form, ids):
-    run, qrels = (RUN, QRELS) if ids == "names" else (numbered(RUN), numbered(QRELS))
-    expected = evaluate_run(run, qrels, metrics=METRICS)
-    make = FORMS[form]
-    same(evaluate_run(make(columns(run, "score")), make(columns(qrels, "label")), metrics=METRICS), expected)
+from run_examples import METRICS, QRELS, RUN, same
 
 
 def test_values_by_hand():
@@ -267,6 +196,7 @@ def table(**columns_):
         ),
         ({"q": {(1,): 0.5}}, QRELS, errors.InvalidTypeError, "run (items) has the id (1,)"),
         ({"q": {2**63: 0.5}}, {"q": {1: 1}}, errors.InvalidTypeError, "beyond 64 bits"),
+        ({"q": {"\ud83d": 0.5}}, QRELS, errors.InvalidTypeError, r"run (items) has the id '\ud83d', half a character"),
         ({"q": 0.5}, QRELS, errors.InvalidTypeError, "got float for 'q'"),
         ([("q", "a", 0.5)], QRELS, errors.InvalidTypeError, "got list"),
         (RUN, {}, errors.EmptyInputError, "qrels has no rows"),
@@ -285,6 +215,12 @@ def table(**columns_):
             QRELS,
             errors.DuplicateItemError,
             "run has item 'a' of query 'q' twice",
+        ),
+        (
+            table(qid=["a long query"] * 2, docno=["an even longer item"] * 2, score=[1, 2]),
+            QRELS,
+            errors.DuplicateItemError,
+            "run has item 'an even longer item' of query 'a long query' twice",
         ),
         (
             RUN,

@@ -37,9 +37,11 @@ __all__ = [
     "gap_intervals",
     "group_qrels",
     "group_sums",
+    "join_texts",
     "linearised_error",
     "list_values",
     "overlap_lists",
+    "places_of",
     "profile_embeddings",
     "profile_lists",
     "profile_runs",
@@ -289,29 +291,32 @@ def evaluate_lists(
     profiles: Profiles, metrics: Sequence[_ListMetric], *, num_threads: int
 ) -> tuple[list[_Floats], ListSums]: ...
 
-class RefusedPair(Exception): ...  # noqa: N818 - becomes one of rankbound.errors once the ids have names
+class RefusedPair(Exception): ...  # noqa: N818 - becomes one of rankbound.errors once the row has names
 
-_Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+_Texts: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
+_Views: TypeAlias = tuple[NDArray[np.uint8], list[NDArray[np.uint8]]]
+_Ids: TypeAlias = NDArray[np.int32] | NDArray[np.int64] | _Texts | _Views
+_OwnIds: TypeAlias = NDArray[np.int64] | _Texts
 
+def join_texts(objects: NDArray[np.object_]) -> _Texts | None: ...
+def places_of(ids: _Ids, among: _Ids, *, num_threads: int) -> NDArray[np.int64]: ...
 def group_qrels(
     queries: _Ids, items: _Ids, grades: _Scores, *, num_threads: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], _Codes, _Floats]: ...
+) -> tuple[_OwnIds, _OwnIds, NDArray[np.int64], _Codes, _Floats]: ...
 def profile_runs(
     queries: _Ids,
     items: _Ids,
     values: _Scores,
     targets: _Targets,
-    query_ids: NDArray[np.int64],
-    item_ids: NDArray[np.int64],
+    query_ids: _Ids,
+    item_ids: _Ids,
     *,
     tie_break: str,
     open_tie: str,
     cut_off: int,
     num_threads: int,
 ) -> tuple[Profiles, tuple[int, int, int, int]]: ...
-def read_trec(
-    text: bytes, *, value: str
-) -> tuple[NDArray[np.int32], NDArray[np.int32], _Floats, list[str], list[str]]: ...
+def read_trec(text: bytes, *, value: str) -> tuple[_Texts, _Texts, _Floats]: ...
 
 _RankWeights: TypeAlias = tuple[str, float]
 

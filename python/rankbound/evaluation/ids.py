@@ -1,51 +1,84 @@
-"""Ids of queries and items, as the numbers that the core takes."""
+"""Ids of queries and items, as the core takes them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound import _core
 from rankbound.errors import InvalidTypeError
+
+_Texts: TypeAlias = tuple[NDArray[np.uint8], NDArray[np.int64]]
+_Views: TypeAlias = tuple[NDArray[np.uint8], list[NDArray[np.uint8]]]
+
+# In the layout of Arrow: bytes of a view, and of the longest text within one.
+_VIEW, _SHORT = 16, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """A column of ids: integers, or places in a list of distinct names."""
+    """A column of ids: integers; the bytes of all texts and where each one starts; or Arrow's views and buffers."""
 
-    values: NDArray[Any]
-    names: list[str] | None = None
+    core: NDArray[Any] | _Texts | _Views
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether they are texts."""
+        return isinstance(self.core, tuple)
 
     def __len__(self) -> int:
-        return len(self.values)
+        if not isinstance(self.core, tuple):
+            return len(self.core)
+        text, places = self.core
+        return len(text) // _VIEW if isinstance(places, list) else len(places) - 1
 
     def show(self, row: int) -> str:
         """Return the id of a row as a user would write it."""
-        value = int(self.values[row])
-        return repr(value if self.names is None else self.names[value])
+        if not isinstance(self.core, tuple):
+            return repr(int(self.core[row]))
+        text, places = self.core
+        if isinstance(places, list):
+            text = text[_VIEW * row : _VIEW * (row + 1)]
+            length, _, buffer, start = text.view(np.uint32).tolist()
+            text, start = (text, _VIEW - _SHORT) if length <= _SHORT else (places[buffer], start)
+        else:
+            start, length = places[row], places[row + 1] - places[row]
+        return repr(text[start : start + length].tobytes().decode())
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
-    """The ids of a run and of qrels as numbers that agree; ``names`` are what they stand for, None for themselves."""
+class OwnIds(Ids):
+    """Ids in arrays of their own: integers of 64 bits, or texts behind one another."""
 
-    run: NDArray[Any]
-    qrels: NDArray[Any]
-    names: list[str] | None
+    core: NDArray[np.int64] | _Texts
 
-    def name(self, number: int) -> Any:
-        """Return the id that a number stands for."""
-        return int(number) if self.names is None else self.names[number]
+    def array(self) -> NDArray[Any]:
+        """Return the ids as an array of numpy."""
+        if not isinstance(self.core, tuple):
+            return self.core
+        text, starts = self.core
+        # As numpy keeps them: code points in 32 bits, each text filled up with zeros.
+        points = np.frombuffer(text.tobytes().decode().encode("utf-32-le"), dtype="<u4")
+        n_before = np.concatenate([[0], np.cumsum((text & 0xC0) != 0x80)])
+        lengths = np.diff(n_before[starts])
+        width = int(lengths.max(initial=1))
+        filled = np.zeros((len(lengths), width), dtype=np.uint32)
+        filled[np.arange(width) < lengths[:, np.newaxis]] = points
+        return filled.view(f"U{width}").reshape(len(lengths))
 
-    def array(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the ids that numbers stand for."""
-        return numbers if self.names is None else np.array([self.names[number] for number in numbers], dtype=np.str_)
+    def digest(self) -> str:
+        """Return a digest of the ids in their order, in hexadecimal; it differs for integers and their text."""
+        if not isinstance(self.core, tuple):
+            return blake2b(b"i" + self.core.astype("<i8").tobytes(), digest_size=16).hexdigest()
+        text, starts = self.core
+        # With a line feed between two texts.
+        return blake2b(b"U" + np.insert(text, starts[1:-1], ord("\n")).tobytes(), digest_size=16).hexdigest()
 
 
-def as_ids(values: Iterable[Any], *, name: str) -> Ids:
+def as_ids(values: Iterable[Any], *, name: str) -> OwnIds:
     """Return Python objects as ids.
 
     Parameters
@@ -57,7 +90,7 @@ def as_ids(values: Iterable[Any], *, name: str) -> Ids:
 
     Returns
     -------
-    Ids
+    OwnIds
         In their order.
 
     Raises
@@ -66,9 +99,9 @@ def as_ids(values: Iterable[Any], *, name: str) -> Ids:
         For ids of different kinds, with an example of each, or of another kind.
     """
     listed = list(values)
-    if set(map(type, listed)) == {str}:
-        # The common case, in loops of C.
-        return _from_names(listed)
+    texts = _core.join_texts(np.fromiter(listed, dtype=object, count=len(listed)))
+    if texts is not None:
+        return OwnIds(texts)
     examples: dict[str, Any] = {}
     for value in listed:
         examples.setdefault(_kind(value), value)
@@ -80,41 +113,12 @@ def as_ids(values: Iterable[Any], *, name: str) -> Ids:
             "the other"
         )
     if "string" in examples:
-        return _from_names([str(value) for value in listed])
+        broken = next(value for value in listed if any("\ud800" <= character <= "\udfff" for character in value))
+        raise InvalidTypeError(f"{name} has the id {broken!r}, half a character, which UTF-8 cannot hold; repair it")
     try:
-        return Ids(np.array(listed, dtype=np.int64))
+        return OwnIds(np.array(listed, dtype=np.int64))
     except OverflowError as error:
         raise InvalidTypeError(f"{name} has integers beyond 64 bits; convert the ids to strings") from error
-
-
-def digest_of_ids(ids: NDArray[Any]) -> str:
-    """Return a digest of ids, in hexadecimal.
-
-    Parameters
-    ----------
-    ids : ndarray
-        Integers or strings.
-
-    Returns
-    -------
-    str
-        Differs for integers and their text.
-    """
-    text = "\n".join(ids.tolist()).encode() if ids.dtype.kind == "U" else ids.astype("<i8").tobytes()
-    return blake2b(ids.dtype.kind.encode() + text, digest_size=16).hexdigest()
-
-
-def _from_names(listed: list[str]) -> Ids:
-    places = _places(dict.fromkeys(listed))
-    return Ids(_look_up(places, listed), list(places))
-
-
-def _places(names: Iterable[str]) -> dict[str, int]:
-    return dict(zip(names, count()))
-
-
-def _look_up(places: dict[str, int], names: list[str]) -> NDArray[np.int32]:
-    return np.fromiter(map(places.__getitem__, names), dtype=np.int32, count=len(names))
 
 
 def _kind(value: Any) -> str:
@@ -123,11 +127,8 @@ def _kind(value: Any) -> str:
     return "integer" if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else ""
 
 
-def number_ids(run: Ids, qrels: Ids, *, what: str, in_order: bool = False) -> Numbered:
-    """Give the ids of a run and of qrels numbers that agree.
-
-    Integers are their own numbers. The names of the qrels are numbered in their order, so that the numbers do not
-    depend on the run; other names of the run follow.
+def match_kind(run: Ids, qrels: Ids, *, what: str) -> Ids:
+    """Return the ids of a run, which must be of the kind of those of qrels.
 
     Parameters
     ----------
@@ -135,34 +136,23 @@ def number_ids(run: Ids, qrels: Ids, *, what: str, in_order: bool = False) -> Nu
         The columns.
     what : str
         What they name, for messages.
-    in_order : bool, default False
-        Whether all names must be numbered in their order.
 
     Returns
     -------
-    Numbered
-        The numbers.
+    Ids
+        Those of the run; none are of either kind.
 
     Raises
     ------
     InvalidTypeError
-        If one has integers and the other strings, with an example of each.
+        If one has integers and the other texts, with an example of each.
     """
-    if len(run) and len(qrels) and (run.names is None) != (qrels.names is None):
+    if run.are_texts == qrels.are_texts:
+        return run
+    if len(run):
         raise InvalidTypeError(
             f"{what} ids are of different kinds: run has {run.show(0)}, qrels has {qrels.show(0)}; convert one to the "
             "other"
         )
-    if run.names is None and qrels.names is None:
-        return Numbered(run.values, qrels.values, None)
-    names = sorted(qrels.names or [])
-    known = set(names)
-    names += [name for name in run.names or [] if name not in known]
-    if in_order:
-        names.sort()
-    places = _places(names)
-
-    def numbers(ids: Ids) -> NDArray[np.int32]:
-        return _look_up(places, ids.names or [])[ids.values] if len(ids) else np.empty(0, dtype=np.int32)
-
-    return Numbered(numbers(run), numbers(qrels), names)
+    none = np.empty(0, dtype=np.int64)
+    return OwnIds((np.empty(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)) if qrels.are_texts else none)

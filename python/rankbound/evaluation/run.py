@@ -23,7 +23,7 @@ from rankbound.errors import (
     ReliabilityWarning,
 )
 from rankbound.evaluation.finish import finish
-from rankbound.evaluation.ids import Numbered, digest_of_ids, number_ids
+from rankbound.evaluation.ids import OwnIds, match_kind
 from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.run_items import Catalogue, RunItems
@@ -70,31 +70,31 @@ class _Profiler:
     """Makes the tie profiles of a run."""
 
     def __init__(self, run: Table, qrels: Table, *, tie_break: str, num_threads: int) -> None:
-        self.queries = number_ids(run.queries, qrels.queries, what="query")
-        self.items = number_ids(run.items, qrels.items, what="item", in_order=tie_break == "trec_eval")
-        self.values = run.values
-        by_text = "largest_id_as_text" if self.items.names is None else "largest_id"
-        self.tie_break = {"expected": "expected", "trec_eval": by_text, "rank_column": "rank"}[tie_break]
+        queries = match_kind(run.queries, qrels.queries, what="query")
+        items = match_kind(run.items, qrels.items, what="item")
+        self.run = Table(queries, items, run.values)
+        self.tie_break = {"expected": "expected", "trec_eval": "largest_id", "rank_column": "rank"}[tie_break]
         self.num_threads = num_threads
-        with _worded("qrels", self.queries, self.items):
-            self.query_ids, self.item_ids, starts, items, grades = _core.group_qrels(
-                self.queries.qrels, self.items.qrels, qrels.values, num_threads=num_threads
+        with _worded("qrels", qrels):
+            query_ids, item_ids, starts, relevant, grades = _core.group_qrels(
+                qrels.queries.core, qrels.items.core, qrels.values, num_threads=num_threads
             )
-        names = self.queries.array(self.query_ids), self.items.array(self.item_ids)
-        self.judged = _Judged(starts, items, grades, len(self.item_ids), *names)
+        self.query_ids, self.item_ids = OwnIds(query_ids), OwnIds(item_ids)
+        names = self.query_ids.array(), self.item_ids.array()
+        self.judged = _Judged(starts, relevant, grades, len(self.item_ids), *names)
 
     def profile(
         self, targets: Targets, *, graded: bool, open_tie: str, cut_off: int
     ) -> tuple[_core.Profiles, tuple[int, int, int, int]]:
         """Return the profiles, and the judged queries without rows, those not judged, open ties, and most rows."""
-        with _worded("run", self.queries, self.items):
+        with _worded("run", self.run):
             return _core.profile_runs(
-                self.queries.run,
-                self.items.run,
-                self.values,
+                self.run.queries.core,
+                self.run.items.core,
+                self.run.values,
                 targets.core(graded=graded),
-                self.query_ids,
-                self.item_ids,
+                self.query_ids.core,
+                self.item_ids.core,
                 tie_break=self.tie_break,
                 open_tie=open_tie,
                 cut_off=cut_off,
@@ -103,28 +103,26 @@ class _Profiler:
 
     def recommended(self, catalogue: Catalogue, *, open_tie: str) -> Recommended:
         """Return what the lists of the judged queries show of a catalogue."""
-        lists = np.minimum(np.searchsorted(self.query_ids, self.queries.run), len(self.query_ids) - 1)
-        kept = np.flatnonzero(self.query_ids[lists] == self.queries.run)
-        numbers, values = self.items.run[kept], self.values[kept].astype(np.float64)
+        lists = _core.places_of(self.run.queries.core, self.query_ids.core, num_threads=self.num_threads)
+        kept = np.flatnonzero(lists >= 0)
+        items = catalogue.places(self.run.items, kept, argument="run")
+        values = self.run.values[kept].astype(np.float64)
         best_first: tuple[NDArray[Any], ...] = (-values,)
         if self.tie_break == "rank":
             best_first = (values,)
-        elif self.tie_break != "expected":
-            # Scores in single precision, then ids as text, of which names are numbered in their order.
-            distinct, codes = np.unique(numbers, return_inverse=True)
-            if self.items.names is None:
-                codes = np.argsort(np.argsort(distinct.astype(np.str_)))[codes]
-            best_first = (-codes, -values.astype(np.float32))
+        elif self.tie_break == "largest_id":
+            # Scores in single precision, then ids as text.
+            best_first = (-catalogue.text_ranks()[items], -values.astype(np.float32))
         source = RunItems.of(
             lists[kept],
-            catalogue.places(self.items, numbers, argument="run"),
+            items,
             best_first,
             scores=values if self.tie_break == "expected" else None,
             n_items=len(catalogue),
             query_ids=self.judged.query_ids,
             open_tie=open_tie,
         )
-        return Recommended(source, catalogue.targets(self.items, self.judged, self.item_ids))
+        return Recommended(source, catalogue.targets(self.item_ids, self.judged))
 
 
 def evaluate_run(
@@ -146,8 +144,9 @@ def evaluate_run(
 
     Both are long tables: pandas, polars or pyarrow frames (lazy ones are collected), anything else with the Arrow
     PyCapsule interface, mappings ``{query: {item: number}}``, or paths of TREC files, plain or compressed by gzip. The
-    order of the rows does not matter. Ids are integers or strings, the same kind in both. Fastest are integer ids, and
-    rows that stand together by query.
+    order of the rows does not matter. Ids are integers or strings, the same kind in both. Fastest are integers, then
+    strings that polars or Arrow keep (those of pandas too, where pyarrow is installed), then Python strings; and rows
+    that stand together by query.
 
     Every query of the qrels counts: without a row in the run it is an empty list, worth 0. Queries of the run that the
     qrels do not have are left out. A list may be shorter than a cut-off; the places it lacks hold nothing relevant.
@@ -224,7 +223,7 @@ def evaluate_run(
         raise InvalidParameterError(f"open_tie={open_tie!r} needs ties, but tie_break={tie_break!r} breaks them all")
     plan = None if metrics is None else as_plan(metrics, width=None)
     threads = resolve_num_threads(num_threads)
-    catalogue = None if item_ids is None else Catalogue.of(item_ids)
+    catalogue = None if item_ids is None else Catalogue.of(item_ids, num_threads=threads)
     if catalogue is None and plan is not None and plan.catalogues:
         raise InvalidParameterError(
             f"metrics has {plan.catalogues[0].label}, but a run does not say what else there is to show: pass item_ids="
@@ -251,11 +250,11 @@ def evaluate_run(
     if catalogue is not None and plan is not None and plan.catalogues:
         recommended = profiler.recommended(catalogue, open_tie=open_tie)
     of_input = {
-        "candidates": {"kind": "listed", "items_hash": digest_of_ids(targets.item_ids)},
+        "candidates": {"kind": "listed", "items_hash": profiler.item_ids.digest()},
         "truth": {"unseen": "miss"},
         "ties": {"rule": _RULES[tie_break], "open_tie": open_tie},
         "population": {
-            "rows_hash": digest_of_ids(targets.query_ids),
+            "rows_hash": profiler.query_ids.digest(),
             "width": longest,
             "n_missing_queries": n_missing,
             "n_ignored_queries": n_ignored,
@@ -296,13 +295,13 @@ def _read(run: Any, qrels: Any, columns: Mapping[str, str], tie_break: str, num_
 
 
 @contextmanager
-def _worded(argument: str, queries: Numbered, items: Numbered) -> Iterator[None]:
-    """Word what the core refuses: it knows numbers, not names."""
+def _worded(argument: str, table: Table) -> Iterator[None]:
+    """Word what the core refuses: it knows rows, not names."""
     try:
         yield
     except _core.RefusedPair as refused:
-        problem, query, item, value = refused.args
-        pair = f"item {items.name(item)!r} of query {queries.name(query)!r}"
+        problem, row, value = refused.args
+        pair = f"item {table.items.show(row)} of query {table.queries.show(row)}"
         raise _REFUSALS[problem](f"{argument} has {_REASONS[problem].format(pair=pair, value=value)}") from None
 
 

@@ -16,7 +16,7 @@ from rankbound.errors import (
     OpenTieError,
     UnknownLabelError,
 )
-from rankbound.evaluation.ids import Ids, Numbered, as_ids, digest_of_ids
+from rankbound.evaluation.ids import Ids, OwnIds, as_ids
 from rankbound.evaluation.targets import Targets
 
 
@@ -24,16 +24,19 @@ from rankbound.evaluation.targets import Targets
 class Catalogue:
     """The items of a catalogue, in the order in which data about them is given."""
 
-    ids: Ids
+    ids: OwnIds
+    num_threads: int
 
     @classmethod
-    def of(cls, item_ids: Any) -> "Catalogue":
+    def of(cls, item_ids: Any, *, num_threads: int) -> "Catalogue":
         """Check the ids.
 
         Parameters
         ----------
         item_ids : iterable of int or of str
             Distinct.
+        num_threads : int
+            Number of threads.
 
         Returns
         -------
@@ -54,30 +57,36 @@ class Catalogue:
         ids = as_ids(item_ids, name="item_ids")
         if not len(ids):
             raise EmptyInputError("item_ids is empty: there is no catalogue")
-        distinct, counts = np.unique(ids.values, return_counts=True)
-        if len(distinct) < len(ids):
-            at = int(np.flatnonzero(ids.values == distinct[counts.argmax()])[1])
-            raise DuplicateItemError(f"item_ids has {ids.show(at)} twice, again at position {at}; list every item once")
-        return cls(ids)
+        places = _core.places_of(ids.core, ids.core, num_threads=num_threads)
+        again = np.flatnonzero(places != np.arange(len(ids)))
+        if len(again):
+            raise DuplicateItemError(
+                f"item_ids has {ids.show(again[0])} twice, again at position {again[0]}; list every item once"
+            )
+        return cls(ids, num_threads)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def digest(self) -> str:
         """Return a digest of the ids and their order."""
-        return digest_of_ids(self.ids.values if self.ids.names is None else np.array(self.ids.names))
+        return self.ids.digest()
 
-    def places(self, items: Numbered, numbers: NDArray[Any], *, argument: str) -> NDArray[np.int64]:
-        """Return where numbered items stand in the catalogue.
+    def text_ranks(self) -> NDArray[np.int64]:
+        """Return where each item stands if ids are sorted as text."""
+        return np.argsort(np.argsort(self.ids.array().astype(np.str_)))
+
+    def places(self, ids: Ids, rows: NDArray[np.int64], *, argument: str) -> NDArray[np.int64]:
+        """Return where items stand in the catalogue.
 
         Parameters
         ----------
-        items : Numbered
-            What the numbers mean.
-        numbers : ndarray of shape (n,)
-            The items.
+        ids : Ids
+            A column of items.
+        rows : ndarray of shape (n,), dtype int64
+            Those of its rows that are wanted.
         argument : str
-            Where they come from, for messages.
+            Where it comes from, for messages.
 
         Returns
         -------
@@ -91,39 +100,30 @@ class Catalogue:
         UnknownLabelError
             Naming the first item that is not there.
         """
-        if not len(numbers):
+        if not len(rows):
             return np.empty(0, dtype=np.int64)
-        if (self.ids.names is None) != (items.names is None):
+        if self.ids.are_texts != ids.are_texts:
             raise InvalidTypeError(
-                f"item ids are of different kinds: {argument} has {items.name(numbers[0])!r}, item_ids has "
+                f"item ids are of different kinds: {argument} has {ids.show(rows[0])}, item_ids has "
                 f"{self.ids.show(0)}; convert one to the other"
             )
-        if items.names is None:
-            order = np.argsort(self.ids.values)
-            ordered = self.ids.values[order]
-            at = np.minimum(np.searchsorted(ordered, numbers), len(ordered) - 1)
-            found = np.where(ordered[at] == numbers, order[at], -1)
-        else:
-            known = {name: place for place, name in enumerate(self.ids.names or [])}
-            found = np.array([known.get(name, -1) for name in items.names], dtype=np.int64)[numbers]
+        found = _core.places_of(ids.core, self.ids.core, num_threads=self.num_threads)[rows]
         if (found < 0).any():
-            unknown = items.name(numbers[int((found < 0).argmax())])
+            unknown = ids.show(rows[int((found < 0).argmax())])
             raise UnknownLabelError(
-                f"item_ids has no {unknown!r}, which {argument} has; list every item of the catalogue"
+                f"item_ids has no {unknown}, which {argument} has; list every item of the catalogue"
             )
         return found
 
-    def targets(self, items: Numbered, judged: Targets, item_numbers: NDArray[np.int64]) -> Targets:
+    def targets(self, item_ids: Ids, judged: Targets) -> Targets:
         """Return relevant items by their places in the catalogue.
 
         Parameters
         ----------
-        items : Numbered
-            What the numbers mean.
+        item_ids : Ids
+            The judged items.
         judged : Targets
             Relevant items as places among the judged ones.
-        item_numbers : ndarray of shape (n_judged_items,)
-            The judged ones.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class Catalogue:
         RankboundError
             As :meth:`places`.
         """
-        places = self.places(items, item_numbers, argument="qrels")[judged.items]
+        places = self.places(item_ids, np.arange(len(item_ids)), argument="qrels")[judged.items]
         order = np.lexsort((places, np.repeat(np.arange(len(judged)), judged.counts)))
         return Targets(judged.starts, places[order].astype(np.uint32), judged.grades[order], len(self))
 
@@ -158,7 +158,7 @@ class RunItems:
     @classmethod
     def of(
         cls,
-        lists: NDArray[np.intp],
+        lists: NDArray[np.int64],
         items: NDArray[np.int64],
         best_first: tuple[NDArray[Any], ...],
         *,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound import _core
 from rankbound._validation import MAX_EXACT_INTEGER
 from rankbound.errors import InvalidParameterError, InvalidTypeError, MissingDependencyError
 from rankbound.evaluation.ids import Ids, as_ids
@@ -157,20 +158,74 @@ def _choose(found: list[str], field: str, columns: Mapping[str, str], name: str)
 
 
 def _ids(series: Any, place: str) -> Ids:
+    objects = _objects(series)
+    texts = None if objects is None else _core.join_texts(objects)
+    if texts is not None:
+        return Ids(texts)
     if series.null_count():
         row = int(series.is_null().to_numpy().argmax())
         raise InvalidTypeError(f"{place} has no id at row {row}; give every row one")
     if series.dtype.is_integer():
         return Ids(_integers(series.to_numpy(), place))
-    encoded = _encode(series)
-    if encoded is None:
-        return as_ids(series.to_list(), name=place)
-    codes, names = encoded
-    if set(map(type, names)) == {str}:
-        return Ids(codes, names)
-    # A categorical column may have integers for names.
-    checked = as_ids(names, name=place)
-    return Ids(checked.values[codes], checked.names)
+    found = _from_arrow(series, place) if find_spec("pyarrow") else _from_polars(series)
+    return as_ids(series.to_list(), name=place) if found is None else found
+
+
+def _objects(series: Any) -> NDArray[Any] | None:
+    """Return the Python objects that a column of pandas consists of, if it does."""
+    if not series.implementation.is_pandas():
+        return None
+    native = series.to_native()
+    dtype = native.cat.categories.dtype if native.dtype.name == "category" else native.dtype
+    if dtype.kind != "O" or getattr(dtype, "storage", "python") != "python":
+        return None
+    return np.ascontiguousarray(native.to_numpy())
+
+
+def _from_arrow(series: Any, place: str) -> Ids | None:
+    """Return texts, or categories, from the buffers of Arrow; None for anything else."""
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    if series.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return None
+    if series.implementation.is_polars() and series.dtype == nw.String:
+        from polars import CompatLevel  # noqa: PLC0415 - the column is of polars
+
+        # As they are: the default is a copy.
+        column = series.to_native().to_arrow(compat_level=CompatLevel.newest())
+    else:
+        column = series.to_arrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_integer(column.type):
+        return Ids(_integers(column.to_numpy(), place))
+    are_views = pa.types.is_string_view(column.type)
+    column = column if are_views else column.cast(pa.large_string())
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    _, *buffers = map(_bytes, column.buffers())
+    if are_views:
+        return Ids((buffers[0][16 * column.offset :][: 16 * len(column)], buffers[1:]))
+    return Ids((buffers[1], buffers[0].view(np.int64)[column.offset :][: len(column) + 1]))
+
+
+def _bytes(buffer: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(buffer or b"", dtype=np.uint8)
+
+
+def _from_polars(series: Any) -> Ids | None:
+    """Return texts, or categories, of polars joined into one; None for anything else."""
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+
+    if not series.implementation.is_polars() or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return None
+    column = series.cast(nw.String).to_native()
+    starts = np.concatenate([[0], np.cumsum(column.str.len_bytes().to_numpy(), dtype=np.int64)])
+    # No text of polars is longer.
+    if starts[-1] >= 2**32:
+        return None
+    return Ids((np.frombuffer(column.str.join().item().encode(), dtype=np.uint8), starts))
 
 
 def _integers(array: NDArray[Any], place: str) -> NDArray[Any]:
@@ -178,38 +233,6 @@ def _integers(array: NDArray[Any], place: str) -> NDArray[Any]:
         raise InvalidTypeError(f"{place} has {array.max()}, beyond 2^63; convert the ids to strings")
     narrow = array.dtype.itemsize <= 4 and array.dtype != np.uint32
     return np.ascontiguousarray(array, dtype=np.int32 if narrow else np.int64)
-
-
-def _encode(series: Any) -> tuple[NDArray[Any], list[Any]] | None:
-    """Return the place of each row's id in a list of distinct ids, by the library's own means; None if it has none."""
-    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
-
-    native, is_text = series.to_native(), series.dtype in (nw.String, nw.Categorical, nw.Enum)
-    if not is_text:
-        return None
-    if series.implementation.is_polars():
-        return _encode_polars(native)
-    if series.implementation.is_pyarrow():
-        encoded = native.dictionary_encode() if series.dtype == nw.String else native.unify_dictionaries()
-        encoded = encoded.combine_chunks()
-        return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
-    if series.implementation.is_pandas():
-        if series.dtype == nw.String:
-            codes, names = native.factorize()
-            return codes, names.tolist()
-        return native.cat.codes.to_numpy(), native.cat.categories.tolist()
-    return None
-
-
-def _encode_polars(native: Any) -> tuple[NDArray[Any], list[Any]]:
-    import polars as pl  # noqa: PLC0415 - the table is of polars
-
-    coded = native.cast(pl.Categorical) if native.dtype == pl.String else native
-    distinct = coded.unique()
-    numbers, codes = distinct.to_physical().to_numpy(), coded.to_physical().to_numpy()
-    places = np.empty(int(numbers.max()) + 1 if len(numbers) else 0, dtype=np.int32)
-    places[numbers] = np.arange(len(numbers), dtype=np.int32)
-    return places[codes], distinct.cast(pl.String).to_list()
 
 
 def _numbers(array: NDArray[Any], value: str, place: str) -> NDArray[Any]:

@@ -40,7 +40,7 @@ def read_trec(path: str | os.PathLike[str], *, value: str, name: str) -> Table:
         text = Path(path).read_bytes()
         text = gzip.decompress(text) if text.startswith(_GZIP) else text
         text = text.removeprefix(codecs.BOM_UTF8)
-        queries, items, values, query_names, item_names = _core.read_trec(text, value=value)
+        queries, items, values = _core.read_trec(text, value=value)
     except FileFormatError as error:
         kind = "qrels" if value == "relevance" else "run"
         raise FileFormatError(
@@ -49,4 +49,4 @@ def read_trec(path: str | os.PathLike[str], *, value: str, name: str) -> Table:
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{name}: cannot read {os.fspath(path)!r}: {error}") from error
-    return Table(Ids(queries, query_names), Ids(items, item_names), values)
+    return Table(Ids(queries), Ids(items), values)

@@ -197,12 +197,10 @@ pub enum Error {
         value: f32,
     },
     /// A row of a run or of qrels that cannot be used.
-    #[error("query {query}, item {item}: {problem}")]
+    #[error("row {row}: {problem}")]
     Pair {
-        /// The query.
-        query: i64,
-        /// The item.
-        item: i64,
+        /// The row.
+        row: usize,
         /// What is wrong with it.
         problem: PairProblem,
     },

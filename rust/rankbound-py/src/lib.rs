@@ -6,6 +6,7 @@ mod adjust;
 mod aggregate;
 mod catalogue;
 mod embeddings;
+mod ids;
 mod label_ranking;
 mod metric;
 mod overlap;
@@ -38,6 +39,9 @@ mod _core {
 
     #[pymodule_export]
     use super::label_ranking::sum_pairs;
+
+    #[pymodule_export]
+    use super::ids::{join_texts, places_of};
 
     #[pymodule_export]
     use super::metric::{PyListSums, evaluate_lists, list_values, tie_spread};

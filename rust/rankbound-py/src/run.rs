@@ -18,7 +18,7 @@ import_exception!(rankbound.errors, DuplicateItemError);
 import_exception!(rankbound.errors, UnknownLabelError);
 import_exception!(rankbound.errors, OpenTieError);
 import_exception!(rankbound.errors, FileFormatError);
-create_exception!(_core, RefusedPair, PyException, "A row of a run or of qrels: problem, query, item and value.");
+create_exception!(_core, RefusedPair, PyException, "A row of a run or of qrels: problem, row and value.");
 import_exception!(rankbound.errors, IncompleteRankingError);
 import_exception!(rankbound.errors, TiedRankingError);
 
@@ -123,8 +123,8 @@ fn named(error: &Error, name: &str) -> PyErr {
         }
         Error::OpenTie { .. } | Error::OpenTop { .. } => OpenTieError::new_err(message),
         Error::Line { .. } => FileFormatError::new_err(message),
-        // The names of the ids are known in Python alone, which words the message.
-        &Error::Pair { query, item, problem } => {
+        // Python has the ids of the row, and words the message.
+        &Error::Pair { row, problem } => {
             let (kind, value) = match problem {
                 PairProblem::Twice => ("twice", f64::NAN),
                 PairProblem::Grade(grade) => ("grade", grade),
@@ -132,7 +132,7 @@ fn named(error: &Error, name: &str) -> PyErr {
                 PairProblem::SameRank(rank) => ("same_rank", rank),
                 PairProblem::OpenTie(tied) => ("open_tie", f64::from(tied)),
             };
-            RefusedPair::new_err((kind, query, item, value))
+            RefusedPair::new_err((kind, row, value))
         }
         Error::Shape(_) => ShapeError::new_err(message),
         // A tick that interrupts leaves its own exception behind; this is for completeness.

@@ -2,11 +2,12 @@
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use rankbound_core::input::{Ids, Qrels, TrecFile, TrecFormat, Values};
-use rankbound_core::profile::{self, Judged, Run, TieBreak};
+use rankbound_core::input::{Qrels, TrecFile, TrecFormat, Values};
+use rankbound_core::profile::{self, Judged, Run, RunRules, TieBreak};
 
+use crate::ids::{AnyIds, PyIds, PyTexts, hand_out_texts};
 use crate::profile::slice;
-use crate::profiles::{AnyItems, PyProfiles, PyTargets, parse_open_tie};
+use crate::profiles::{PyProfiles, PyTargets, parse_open_tie};
 use crate::run::{InvalidParameterError, Progress, run};
 
 /// Numbers in a type that needs no conversion.
@@ -25,19 +26,9 @@ impl AnyValues<'_> {
     }
 }
 
-impl AnyItems<'_> {
-    fn lend(&self) -> PyResult<Ids<'_>> {
-        Ok(match self {
-            Self::I32(ids) => Ids::Narrow(slice(ids)?),
-            Self::I64(ids) => Ids::Wide(slice(ids)?),
-        })
-    }
-}
-
 type PyVector<'py, T> = Bound<'py, PyArray1<T>>;
 
-type PyQrels<'py> =
-    (PyVector<'py, i64>, PyVector<'py, i64>, PyVector<'py, i64>, PyVector<'py, u32>, PyVector<'py, f64>);
+type PyQrels<'py> = (PyIds<'py>, PyIds<'py>, PyVector<'py, i64>, PyVector<'py, u32>, PyVector<'py, f64>);
 
 /// The relevant items of each query: query ids, item ids, row starts, places among the item ids, grades.
 #[pyfunction]
@@ -45,16 +36,16 @@ type PyQrels<'py> =
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
 pub(crate) fn group_qrels<'py>(
     py: Python<'py>,
-    queries: AnyItems<'py>,
-    items: AnyItems<'py>,
+    queries: AnyIds<'py>,
+    items: AnyIds<'py>,
     grades: AnyValues<'py>,
     num_threads: usize,
 ) -> PyResult<PyQrels<'py>> {
     let (queries, items, grades) = (queries.lend()?, items.lend()?, grades.lend()?);
     let qrels = run(py, num_threads, &Progress::NONE, |par| Qrels::new(par, &queries, &items, &grades))?;
     Ok((
-        qrels.query_ids.into_pyarray(py),
-        qrels.item_ids.into_pyarray(py),
+        PyIds::new(py, qrels.query_ids),
+        PyIds::new(py, qrels.item_ids),
         qrels.starts.into_pyarray(py),
         qrels.items.into_pyarray(py),
         qrels.grades.into_pyarray(py),
@@ -69,12 +60,12 @@ pub(crate) fn group_qrels<'py>(
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python function")]
 pub(crate) fn profile_runs<'py>(
     py: Python<'py>,
-    queries: AnyItems<'py>,
-    items: AnyItems<'py>,
+    queries: AnyIds<'py>,
+    items: AnyIds<'py>,
     values: AnyValues<'py>,
     targets: PyTargets<'py>,
-    query_ids: PyReadonlyArray1<'py, i64>,
-    item_ids: PyReadonlyArray1<'py, i64>,
+    query_ids: AnyIds<'py>,
+    item_ids: AnyIds<'py>,
     tie_break: &str,
     open_tie: &str,
     cut_off: usize,
@@ -83,24 +74,23 @@ pub(crate) fn profile_runs<'py>(
     let tie_break = match tie_break {
         "expected" => TieBreak::Expected,
         "largest_id" => TieBreak::LargestId,
-        "largest_id_as_text" => TieBreak::LargestIdAsText,
         "rank" => TieBreak::Rank,
         _ => return Err(InvalidParameterError::new_err(format!("tie_break {tie_break:?} is not known"))),
     };
-    let open_tie = parse_open_tie(open_tie)?;
+    let rules = RunRules { tie_break, open_tie: parse_open_tie(open_tie)?, cut_off };
     let targets = targets.lend()?;
-    let (query_ids, item_ids) = (slice(&query_ids)?, slice(&item_ids)?);
+    let (query_ids, item_ids) = (query_ids.lend()?, item_ids.lend()?);
     let table = Run { queries: queries.lend()?, items: items.lend()?, values: values.lend()? };
     let (inner, counts) = run(py, num_threads, &Progress::NONE, |par| {
         let judged = Judged { targets: targets.to_core()?, query_ids, item_ids };
-        profile::profile_runs(par, &table, &judged, tie_break, open_tie, cut_off)
+        profile::profile_runs(par, &table, &judged, rules)
     })?;
     Ok((PyProfiles { inner }, (counts.n_missing, counts.n_ignored, counts.n_open, counts.longest)))
 }
 
-type PyTrecFile<'py> = (PyVector<'py, i32>, PyVector<'py, i32>, PyVector<'py, f64>, Vec<String>, Vec<String>);
+type PyTrecFile<'py> = (PyTexts<'py>, PyTexts<'py>, PyVector<'py, f64>);
 
-/// The lines of a TREC file: places of queries and items among their names, numbers, and the names.
+/// The lines of a TREC file: queries, items, and numbers.
 #[pyfunction]
 #[pyo3(signature = (text, *, value))]
 pub(crate) fn read_trec<'py>(py: Python<'py>, text: &[u8], value: &str) -> PyResult<PyTrecFile<'py>> {
@@ -111,7 +101,5 @@ pub(crate) fn read_trec<'py>(py: Python<'py>, text: &[u8], value: &str) -> PyRes
         _ => return Err(InvalidParameterError::new_err(format!("value {value:?} is not known"))),
     };
     let file = run(py, 1, &Progress::NONE, |_| TrecFile::parse(text, format))?;
-    let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-    let (queries, items) = (owned(&file.query_names), owned(&file.item_names));
-    Ok((file.queries.into_pyarray(py), file.items.into_pyarray(py), file.values.into_pyarray(py), queries, items))
+    Ok((hand_out_texts(py, file.queries), hand_out_texts(py, file.items), file.values.into_pyarray(py)))
 }

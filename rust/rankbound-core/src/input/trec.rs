@@ -1,7 +1,6 @@
 //! Run and qrels files as `trec_eval` reads them: lines of fields between blanks.
 
-use std::collections::HashMap;
-
+use super::texts::TextList;
 use crate::error::{Error, Result};
 
 /// The two formats.
@@ -26,31 +25,26 @@ impl TrecFormat {
     }
 }
 
-/// A file, its ids as places in lists of names.
+/// The lines of a file.
 #[derive(Debug, Default, PartialEq)]
-pub struct TrecFile<'a> {
+pub struct TrecFile {
     /// Query of each line.
-    pub queries: Vec<i32>,
+    pub queries: TextList,
     /// Item of each line.
-    pub items: Vec<i32>,
+    pub items: TextList,
     /// Score, rank or relevance of each line.
     pub values: Vec<f64>,
-    /// Queries in the order of their first lines.
-    pub query_names: Vec<&'a str>,
-    /// Items in the order of their first lines.
-    pub item_names: Vec<&'a str>,
 }
 
-impl<'a> TrecFile<'a> {
+impl TrecFile {
     /// Reads the text of a file; lines without any field are skipped.
     ///
     /// # Errors
     /// [`Error::Line`] for the first line that is not UTF-8, has another number of fields, or whose
     /// number is none.
-    pub fn parse(text: &'a [u8], format: TrecFormat) -> Result<Self> {
+    pub fn parse(text: &[u8], format: TrecFormat) -> Result<Self> {
         let (layout, n_fields, place, what) = format.fields();
         let mut file = Self::default();
-        let (mut queries, mut items) = (HashMap::new(), HashMap::new());
         for (line, bytes) in text.split(|&byte| byte == b'\n').enumerate() {
             let refuse = |reason| Error::Line { line: line + 1, reason };
             let content = std::str::from_utf8(bytes).map_err(|_| refuse("is not UTF-8 text".into()))?;
@@ -72,32 +66,12 @@ impl<'a> TrecFile<'a> {
             let Some(value) = value else {
                 return Err(refuse(format!("has the {what} {:?}, which is no number", fields[place])));
             };
-            // Lines of a query mostly follow one another.
-            let query = match file.queries.last() {
-                Some(&last) if file.query_names[place_of(last)] == fields[0] => last,
-                _ => number(&mut queries, &mut file.query_names, fields[0])?,
-            };
-            file.queries.push(query);
-            file.items.push(number(&mut items, &mut file.item_names, fields[2])?);
+            file.queries.push(fields[0].as_bytes());
+            file.items.push(fields[2].as_bytes());
             file.values.push(value);
         }
         Ok(file)
     }
-}
-
-fn place_of(number: i32) -> usize {
-    usize::try_from(number).unwrap_or(0)
-}
-
-fn number<'a>(numbers: &mut HashMap<&'a str, i32>, names: &mut Vec<&'a str>, name: &'a str) -> Result<i32> {
-    if let Some(&known) = numbers.get(name) {
-        return Ok(known);
-    }
-    let next = i32::try_from(names.len())
-        .map_err(|_| Error::Shape("a file names 2^31 different ids: evaluate it in parts".into()))?;
-    numbers.insert(name, next);
-    names.push(name);
-    Ok(next)
 }
 
 #[cfg(test)]
@@ -108,8 +82,8 @@ mod tests {
     fn fields_stand_between_any_blanks() {
         let text = "q2 Q0 d\u{e9}1\t1  0.5 tag\r\n\n  q1 Q0 d2 7 -1e-3 tag\nq2 Q0 d2 3 inf tag";
         let file = TrecFile::parse(text.as_bytes(), TrecFormat::Scores).unwrap();
-        assert_eq!((&file.query_names, &file.item_names), (&vec!["q2", "q1"], &vec!["d\u{e9}1", "d2"]));
-        assert_eq!((&file.queries, &file.items), (&vec![0, 1, 0], &vec![0, 1, 1]));
+        let texts = |texts: [&str; 3]| texts.iter().map(|text| text.as_bytes()).collect::<TextList>();
+        assert_eq!((&file.queries, &file.items), (&texts(["q2", "q1", "q2"]), &texts(["d\u{e9}1", "d2", "d2"])));
         assert_eq!(file.values, [0.5, -0.001, f64::INFINITY]);
         let ranks = TrecFile::parse(text.as_bytes(), TrecFormat::Ranks).unwrap();
         assert_eq!(ranks.values, [1.0, 7.0, 3.0]);

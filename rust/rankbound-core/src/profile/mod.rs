@@ -22,7 +22,7 @@ pub use lists::{ItemLists, ListRules, OpenTie, profile_lists};
 pub(crate) use popularity::FixedRow;
 pub use popularity::Popularity;
 pub use ranker::Ranker;
-pub use runs::{Judged, Run, RunCounts, TieBreak, profile_runs};
+pub use runs::{Judged, Run, RunCounts, RunRules, TieBreak, profile_runs};
 pub use scan::{Block, Grading, Scan, ScanOptions, lists_per_task, scan};
 pub use scores::{ScoredTargets, profile_scores};
 pub use top::{TopColumns, top_columns};
