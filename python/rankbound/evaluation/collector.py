@@ -333,8 +333,8 @@ def as_value_dtypes(collect_per_user: Any, per_user_dtype: Any, *, exact: bool) 
 
 
 def _n_distinct(ids: NDArray[Any]) -> int:
-    # Numbered lists rise, and need no table.
-    rising = ids.dtype.kind in "iu" and bool((ids[1:] > ids[:-1]).all())
+    # Numbered lists and the queries of qrels rise, and need no table.
+    rising = ids.dtype.kind in "iuU" and bool((ids[1:] > ids[:-1]).all())
     return len(ids) if rising else len(np.unique(ids))
 
 
