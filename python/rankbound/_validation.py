@@ -52,7 +52,8 @@ def as_numpy(value: Any, *, name: str) -> NDArray[Any]:
         raise InvalidTypeError(
             f"{name} cannot be read as a numpy array ({type(value).__name__}: {error}); pass a numpy array"
         ) from error
-    if array.dtype.name == "bfloat16":
+    # Its kind is that of raw memory; numpy takes long to spell a name out.
+    if array.dtype.kind == "V" and array.dtype.name == "bfloat16":
         array = array.astype(np.float32)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -206,15 +206,15 @@ def _series(values: Mapping[str, Any], name: str) -> dict[str, NDArray[np.float6
             raise InvalidTypeError(
                 f"{name}[{metric!r}] must be one number per list, got {array.dtype} of {array.shape}"
             )
-        numbers = array.astype(np.float64)
-        wrong = ~(np.abs(numbers) < MAX_MAGNITUDE)
-        if wrong.any():
-            at = int(wrong.argmax())
+        numbers = np.ascontiguousarray(array, dtype=np.float64)
+        largest = np.abs(numbers).max(initial=0.0)
+        if not largest < MAX_MAGNITUDE:
+            at = int((~(np.abs(numbers) < MAX_MAGNITUDE)).argmax())
             raise InvalidParameterError(
                 f"{name}[{metric!r}] has {numbers[at]} at list {at}; values must be finite and below 2^40: leave out "
                 "lists without a value"
             )
-        series[str(metric)] = np.ascontiguousarray(numbers)
+        series[str(metric)] = numbers
     if not series or not len(next(iter(series.values()))):
         raise EmptyInputError(f"{name} is empty: there is nothing to resample")
     return series

@@ -1,13 +1,15 @@
-//! Work in parallel, with the calling thread free to watch it.
+//! Work in parallel, watched by the calling thread.
 //!
 //! Threads are scoped to one call: no pool outlives it, so a later `fork` finds nothing to lose.
-//! Starting a thread costs some 20 microseconds, far below what a call computes.
+//! The calling thread works along until it is time to look up for the first time. A short job so has
+//! a thread less to start, and its last one is not left to wait for the core the caller is on.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
@@ -57,35 +59,51 @@ impl Par<'_> {
         let stop = AtomicBool::new(false);
         let finished = AtomicUsize::new(0);
         let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
-        let worker = || {
-            let mut state = make();
-            while !stop.load(Ordering::Relaxed) {
-                let Some((index, task)) = lock(&queue).next() else { break };
-                if let Err(error) = work(&mut state, task) {
-                    stop.store(true, Ordering::Relaxed);
-                    let mut first = lock(&first_error);
-                    if first.as_ref().is_none_or(|(earliest, _)| index < *earliest) {
-                        *first = Some((index, error));
-                    }
-                }
-                finished.fetch_add(1, Ordering::Relaxed);
+        // Whether there was a task to do.
+        let step = |state: &mut W| {
+            if stop.load(Ordering::Relaxed) {
+                return false;
             }
+            let Some((index, task)) = lock(&queue).next() else { return false };
+            if let Err(error) = work(state, task) {
+                stop.store(true, Ordering::Relaxed);
+                let mut first = lock(&first_error);
+                if first.as_ref().is_none_or(|(earliest, _)| index < *earliest) {
+                    *first = Some((index, error));
+                }
+            }
+            finished.fetch_add(1, Ordering::Relaxed);
+            true
+        };
+        let finish = |mut state: W| {
+            while step(&mut state) {}
             state
         };
         let mut interrupted = false;
         let states = std::thread::scope(|scope| {
-            let (done, all_done) = channel::<()>();
-            let handles: Vec<_> = (0..num_workers)
-                .map(|_| {
-                    let done = done.clone();
-                    let worker = &worker;
-                    scope.spawn(move || {
-                        let _signal_end = done;
-                        worker()
-                    })
+            let (signal_end, all_done) = channel::<()>();
+            let (make, finish) = (&make, &finish);
+            let start = |state: Option<W>| {
+                let signal_end = signal_end.clone();
+                scope.spawn(move || {
+                    let _signal_end = signal_end;
+                    finish(state.unwrap_or_else(make))
                 })
-                .collect();
-            drop(done);
+            };
+            let mut handles: Vec<_> = (1..num_workers).map(|_| start(None)).collect();
+            let began = Instant::now();
+            let mut state = make();
+            let mut is_busy = true;
+            while is_busy && began.elapsed() < TICK {
+                is_busy = step(&mut state);
+            }
+            let mut states = Vec::new();
+            if is_busy {
+                handles.push(start(Some(state)));
+            } else {
+                states.push(state);
+            }
+            drop(signal_end);
             // Every worker holds a sender until it ends; the channel closes with the last one.
             while all_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if (self.tick)(finished.load(Ordering::Relaxed)).is_break() {
@@ -93,10 +111,11 @@ impl Par<'_> {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            handles
-                .into_iter()
-                .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
+            let join = |handle: ScopedJoinHandle<'_, W>| {
+                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            states.extend(handles.into_iter().map(join));
+            states
         });
         match lock(&first_error).take() {
             Some((_, error)) => Err(error),
@@ -147,6 +166,32 @@ mod tests {
             });
             assert_eq!(error, Err(Error::Shape("400".into())));
         }
+    }
+
+    #[test]
+    fn the_caller_works_along_until_the_first_tick() {
+        let caller = std::thread::current().id();
+        let workers = |n_tasks, pause| {
+            let mut n_ticks = 0;
+            let mut par = Par {
+                num_threads: 1,
+                tick: &mut |_| {
+                    n_ticks += 1;
+                    ControlFlow::Continue(())
+                },
+            };
+            let work = |workers: &mut Vec<_>, _| {
+                std::thread::sleep(pause);
+                workers.push(std::thread::current().id());
+                Ok(())
+            };
+            let workers = par.run(0..n_tasks, Vec::new, work).unwrap();
+            assert_eq!(workers.len(), 1, "the state goes to the worker that takes over");
+            (workers.concat(), n_ticks)
+        };
+        assert_eq!(workers(3, Duration::ZERO), (vec![caller; 3], 0));
+        let (long, n_ticks) = workers(4, TICK);
+        assert_eq!((long.len(), long[0] == caller, long[3] == caller, n_ticks > 0), (4, true, false, true));
     }
 
     #[test]

@@ -21,6 +21,9 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    use std::sync::LazyLock;
+    use std::thread::available_parallelism;
+
     use super::pyfunction;
 
     #[pymodule_export]
@@ -68,9 +71,11 @@ mod _core {
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// Number of cores this process may use (affinity and cgroup quota respected).
+    /// Number of cores this process may use (affinity and cgroup quota respected), as of the first call.
     #[pyfunction]
     fn available_threads() -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
+        // To find out takes longer than some evaluations: it reads files.
+        static CORES: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+        *CORES
     }
 }

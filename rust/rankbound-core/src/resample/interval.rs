@@ -181,9 +181,8 @@ fn bca_limits(replicates: &[f64], estimate: f64, acceleration: f64, confidence_l
     if levels.iter().any(|level| level.is_nan()) || replicates.iter().any(|value| value.is_nan()) {
         return (f64::NAN, f64::NAN);
     }
-    let mut sorted = replicates.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    (quantile(&sorted, levels[0]), quantile(&sorted, levels[1]))
+    let mut replicates = replicates.to_vec();
+    (quantile(&mut replicates, levels[0]), quantile(&mut replicates, levels[1]))
 }
 
 /// What a resample needs for the standard errors of its own: sums of the deviations of each gap, of

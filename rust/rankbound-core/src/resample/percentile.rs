@@ -12,21 +12,23 @@ pub fn percentile_limits(replicates: &[f64], confidence_level: f64) -> (f64, f64
     if !level_is_valid || replicates.is_empty() || replicates.iter().any(|value| value.is_nan()) {
         return (f64::NAN, f64::NAN);
     }
-    let mut sorted = replicates.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let mut replicates = replicates.to_vec();
     let alpha = (1.0 - confidence_level) / 2.0;
-    (quantile(&sorted, alpha), quantile(&sorted, 1.0 - alpha))
+    (quantile(&mut replicates, alpha), quantile(&mut replicates, 1.0 - alpha))
 }
 
-/// The type 7 quantile of sorted values, of which there is at least one, as scipy computes it.
-pub(super) fn quantile(sorted: &[f64], p: f64) -> f64 {
-    let place = p * sorted.len() as f64 + (1.0 - p);
+/// The type 7 quantile of values, of which there is at least one, as scipy computes it; reorders them.
+pub(super) fn quantile(values: &mut [f64], p: f64) -> f64 {
+    let place = p * values.len() as f64 + (1.0 - p);
     // Rounding can bring a single replicate's place to just below 1.
     let weight = if place < 1.0 { 0.0 } else { place % 1.0 };
-    let last = sorted.len() - 1;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the floor of a place in the slice")]
     let above = place as usize;
-    (1.0 - weight) * sorted[above.saturating_sub(1).min(last)] + weight * sorted[above.min(last)]
+    let at = above.saturating_sub(1).min(values.len() - 1);
+    // Two neighbours are all that is needed of the order.
+    let (_, &mut value, larger) = values.select_nth_unstable_by(at, f64::total_cmp);
+    let next = if above > at { larger.iter().copied().min_by(f64::total_cmp) } else { None };
+    (1.0 - weight) * value + weight * next.unwrap_or(value)
 }
 
 #[cfg(test)]

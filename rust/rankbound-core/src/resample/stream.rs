@@ -14,7 +14,7 @@ use rand_pcg::Pcg64;
 const LANES: usize = 4;
 /// Halves of the words of a chunk: few enough for their indices to stay in the second-level cache until
 /// they are read, many beside the some hundred words that jumping ahead to each lane costs.
-pub(super) const CHUNK: usize = 1 << 15;
+pub(super) const CHUNK: usize = 1 << 14;
 /// Words of a lane.
 const LANE: usize = CHUNK / 2 / LANES;
 /// Words of a lane that are mapped together, while they are in the first-level cache.
