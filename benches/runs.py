@@ -17,8 +17,8 @@ N_ITEMS = 50_000
 
 
 def figures(*, quick: bool) -> Iterator[Figure]:
-    if find_spec("pandas") is None or find_spec("polars") is None:
-        print("  pandas and polars are not both installed: left out")
+    if any(find_spec(library) is None for library in ("pandas", "polars", "pyarrow")):
+        print("  pandas, polars and pyarrow are not all installed: left out")
         return
     n_queries = 500 if quick else 20_000
     run, qrels = _frames(n_queries)
@@ -32,8 +32,10 @@ def figures(*, quick: bool) -> Iterator[Figure]:
 
     import polars as pl  # noqa: PLC0415 - a form of input that need not be there
 
-    texts = [frame.astype({"query": str, "item": str}) for frame in (run, qrels)]
-    objects = [frame.astype({"query": object, "item": object}) for frame in texts]
+    objects = [
+        frame.astype({"query": str, "item": str}).astype({"query": object, "item": object}) for frame in (run, qrels)
+    ]
+    texts = [frame.astype({"query": "string[pyarrow]", "item": "string[pyarrow]"}) for frame in objects]
     title = f"{len(run):,} rows"
     yield timed(f"{title}, pandas integers; pandas sorts", ours(run, qrels), sort, n_pairs=3)
     polars = [pl.DataFrame({name: frame[name].to_numpy() for name in frame}) for frame in (run, qrels)]
