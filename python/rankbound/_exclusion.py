@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbound._digest import digest
 from rankbound._validation import as_numpy
 from rankbound.errors import InvalidTypeError, ShapeError
 
@@ -48,6 +50,25 @@ class Exclusion:
         step = max(1, _BLOCK_MARKS // self.marked[0].shape[1])
         for first in range(0, len(rows), step):
             yield self._columns(rows, first, min(first + step, len(rows)))
+
+    def digest(self, rows: NDArray[np.int64]) -> str:
+        """Return a hash of what each graded list leaves out, whichever form the exclusion has.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_lists,), dtype int64
+            Row of the scores of each graded list.
+
+        Returns
+        -------
+        str
+            In hexadecimal.
+        """
+        counts = np.concatenate([counts for counts, _ in self.by_lists(rows)])
+        hasher = blake2b(digest(counts).encode(), digest_size=16)
+        for _, columns in self.by_lists(rows):
+            hasher.update(columns.astype("<u4", copy=False).tobytes())
+        return hasher.hexdigest()
 
     def _columns(self, rows: NDArray[np.int64], first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         counts, columns = np.zeros(last - first, dtype=np.int64), np.empty(0, dtype=np.uint32)

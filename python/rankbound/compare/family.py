@@ -9,7 +9,7 @@ import numpy as np
 
 from rankbound._options import as_choice
 from rankbound.compare.corrections import CORRECTIONS, adjust_p_values
-from rankbound.compare.inference import Gap, Options, infer_gaps
+from rankbound.compare.inference import Gap, Options, error_rate, infer_gaps
 from rankbound.compare.report import PairwiseComparison
 from rankbound.compare.source import PairedUnits, Source, is_logarithmic, pair_units
 
@@ -91,7 +91,7 @@ def _comparison(
     correction: str,
     n_hypotheses: int,
 ) -> PairwiseComparison:
-    significant = p_adjusted <= 1 - options.confidence_level
+    significant = p_adjusted <= error_rate(options.confidence_level)
     direction = "better" if gap.difference > 0 else "worse"
     return PairwiseComparison(
         metric=hypothesis.metric,

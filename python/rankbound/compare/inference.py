@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,11 @@ from rankbound.errors import ComparisonError, InvalidParameterError
 ALTERNATIVES = ("two-sided", "greater", "less")
 TEST_METHODS = ("randomization", "t", "bootstrap")
 INTERVAL_METHODS = ("percentile", "bca", "studentized")
+
+
+def error_rate(confidence_level: float) -> float:
+    """Return one less a level as decimals have it: in floats, ``1 - 0.9`` is less than 0.1."""
+    return float(1 - Decimal(str(confidence_level)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

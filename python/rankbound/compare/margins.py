@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankbound._options import as_flag, as_level, as_non_negative
-from rankbound.compare.inference import check_options, infer_gaps
+from rankbound.compare.inference import check_options, error_rate, infer_gaps
 from rankbound.compare.models import named_metrics, read_models
 from rankbound.compare.source import Comparable, pair_units
 from rankbound.errors import InvalidParameterError
@@ -261,7 +261,7 @@ def _test_margin(
         p_worse=worse.p_value,
         p_better=p_better,
         p_value=p_value,
-        established=p_value <= 1 - level,
+        established=p_value <= error_rate(level),
         test_method=options.test_method,
         confidence_level=level,
         n_resamples=options.n_resamples,

@@ -15,8 +15,8 @@ INFORMATIONAL = frozenset({"version", "timings"})
 def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any], *, catalogue: bool = False) -> list[str]:
     """Return the semantic fields in which two protocol blocks differ.
 
-    A field of ``metrics`` that only one of them has says nothing about the other's metrics, and lists of metrics are
-    choices; all other fields must be equal.
+    A field of ``metrics`` or ``catalogue`` that only one of them has says nothing about the other's metrics, and lists
+    of metrics are choices; all other fields must be equal.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _agree(field: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bo
     in_both = field in mine and field in theirs
     if in_both and mine[field] == theirs[field]:
         return True
-    if field != "metrics" and not field.startswith("metrics."):
+    if field.split(".", maxsplit=1)[0] not in ("metrics", OF_CATALOGUE):
         return False
     return not in_both or field in IN_THE_KEYS or isinstance(mine[field], list)
 

@@ -143,7 +143,11 @@ def evaluate_embeddings(
 
     def protocol() -> dict[str, Any]:
         return {
-            "candidates": {"kind": "full" if excluded is None else "per_row", "n_items": relevant.n_items},
+            "candidates": {
+                "kind": "full" if excluded is None else "per_row",
+                "n_items": relevant.n_items,
+                "mask_hash": None if excluded is None else excluded.digest(np.arange(shape[0])),
+            },
             "truth": {"unseen": unseen},
             "ties": {"dtype": "float32", "similarity": similarity, "item_bias": item_bias is not None},
             "population": {"n_masked_targets": masked[0]},

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._exclusion import as_exclusion, marked_too
+from rankbound._exclusion import Exclusion, as_exclusion, marked_too
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._progress import told
 from rankbound._validation import as_numpy, as_score_matrix
@@ -18,6 +19,9 @@ from rankbound.evaluation.finish import finish
 from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.targets import Targets, as_targets
+
+# Scores looked at in one step for those that are no candidates.
+_BLOCK_SCORES = 1 << 22
 
 
 def evaluate_scores(
@@ -128,9 +132,12 @@ def evaluate_scores(
         return profiles
 
     def protocol() -> dict[str, Any]:
-        kind = "full" if excluded is None and not neg_inf else "per_row"
         return {
-            "candidates": {"kind": kind, "n_items": relevant.n_items},
+            "candidates": {
+                "kind": "full" if excluded is None and not neg_inf else "per_row",
+                "n_items": relevant.n_items,
+                "mask_hash": _mask_hash(excluded, matrix, mask_neg_inf=neg_inf),
+            },
             "truth": {"unseen": unseen},
             "ties": {"dtype": matrix.dtype.name},
             "population": {"n_masked_targets": masked[0]},
@@ -150,6 +157,20 @@ def evaluate_scores(
         num_threads=threads,
         recommended=Recommended(ScoredItems(matrix, excluded, neg_inf, drop_masked=drop), relevant),
     )
+
+
+def _mask_hash(excluded: Exclusion | None, matrix: NDArray[Any], *, mask_neg_inf: bool) -> str | None:
+    """Return a hash of which items are no candidates of which row; None if all are."""
+    if not mask_neg_inf:
+        return None if excluded is None else excluded.digest(np.arange(len(matrix)))
+    hasher = blake2b(digest_size=16)
+    step = max(1, _BLOCK_SCORES // matrix.shape[1])
+    for first in range(0, len(matrix), step):
+        rows = np.arange(first, min(first + step, len(matrix)))
+        marks = matrix[rows] == -np.inf
+        missing = marked_too(None if excluded is None else excluded.of_lists(rows, rows), marks, marks.shape)
+        hasher.update(b"" if missing is None else missing.digest(np.arange(len(rows))).encode())
+    return hasher.hexdigest()
 
 
 def _as_mask(mask: Any, shape: tuple[int, int]) -> NDArray[np.bool_] | None:

@@ -22,11 +22,15 @@ SIDECAR_SUFFIXES = (".units.parquet", ".units.npz")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One model's numbers, in one shape; ``n_rows`` counts lists with a truth, dropped ones too."""
+    """One model's numbers, in one shape.
+
+    ``n_rows`` counts lists with a truth, dropped ones too; ``confidence_level`` is that of ``intervals``.
+    """
 
     values: Mapping[str, float]
     catalogue_metrics: frozenset[str]
     intervals: Mapping[str, Interval]
+    confidence_level: float
     verdicts: Mapping[str, Mapping[str, str]]
     n_rows: int
     n_units: int
@@ -41,12 +45,15 @@ class Evidence:
         Raises
         ------
         ComparisonError
-            If the values per unit are not those behind the metric.
+            If the values per unit are not those behind the metric, or an interval is of another level than the
+            policy's and there are no values to make one.
         """
-        if metric in self.intervals:
+        if metric in self.intervals and self.confidence_level == policy.confidence_level:
             return self.intervals[metric]
         if self.per_unit is None or metric not in (self.per_unit.per_user or {}):
-            return None
+            if metric not in self.intervals:
+                return None
+            raise ComparisonError(other_level(self.confidence_level, policy.confidence_level))
         source = read_source(self.per_unit, "the candidate")
         if reason := source.refusal(metric):
             raise ComparisonError(reason)
@@ -129,10 +136,12 @@ def _sidecar(per_unit: Any) -> EvaluationResult | None:
 
 
 def _of_result(result: EvaluationResult) -> Evidence:
+    of_catalogue = tuple(result.protocol.get("catalogue", ()))
     return Evidence(
         values=result.metrics,
-        catalogue_metrics=frozenset(),
+        catalogue_metrics=frozenset(key for key in result.metrics if key.startswith(of_catalogue)),
         intervals={},
+        confidence_level=math.nan,
         verdicts={},
         n_rows=result.n_scored_rows,
         n_units=result.n_units,
@@ -144,13 +153,14 @@ def _of_result(result: EvaluationResult) -> Evidence:
 
 
 def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evidence:
-    uncertainty = report["uncertainty"] or {"model": {}, "baselines": {}}
+    uncertainty = report["uncertainty"] or {"model": {}, "baselines": {}, "confidence_level": math.nan}
     families = report["objectives"][report["primary_objective"]]
     truth = report["protocol"]["truth"]
     return Evidence(
         values={key: value for family in families.values() for key, value in family.items()},
         catalogue_metrics=frozenset(key for name in ("macro", "catalogue") for key in families.get(name, ())),
         intervals={metric: _limits(of) for metric, of in uncertainty["model"].items()},
+        confidence_level=uncertainty["confidence_level"],
         verdicts={
             baseline: {metric: of["verdict"] for metric, of in found["difference"].items()}
             for baseline, found in uncertainty["baselines"].items()
@@ -166,6 +176,11 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
 
 def _belongs(per_unit: EvaluationResult, report: RankingReport) -> bool:
     """Return whether values per unit are those behind a report; others are refused, not ignored."""
+    if per_unit.protocol.get("hash") != report["protocol"]["hash"]:
+        raise FileFormatError(
+            "the values per unit are not those of the report: they were written with other lists, units or options; "
+            "write both in one run"
+        )
     micro = report["objectives"][report["primary_objective"]]["micro"]
     differing = [
         key
@@ -178,6 +193,14 @@ def _belongs(per_unit: EvaluationResult, report: RankingReport) -> bool:
             f"there and {micro[differing[0]]} in the report; write both in one run"
         )
     return True
+
+
+def other_level(reports: float, policys: float) -> str:
+    """Return why a report's intervals and verdicts decide nothing."""
+    return (
+        f"the report's intervals are of level {reports:g}, but the policy asks for {policys:g}: make the report with "
+        f"confidence_level={policys:g}; floors can also be judged by values per unit"
+    )
 
 
 def _limits(of: Mapping[str, Any]) -> Interval:

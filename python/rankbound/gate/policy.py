@@ -138,7 +138,8 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     on_undecided : Undecided
         What an interval that decides nothing means: ``{floor = "fail", regression = "pass"}`` by default.
     confidence_level : float, default 0.95
-        Of the intervals that the gate computes itself.
+        Of all intervals and verdicts. Those of a report that was made at another level decide nothing: a floor is then
+        judged by the values per unit, if they are kept.
     n_resamples : int, default 2000
         Resamples behind those.
     seed : int, default 0

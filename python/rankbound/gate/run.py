@@ -10,7 +10,7 @@ from rankbound.compare.protocol import protocol_differences
 from rankbound.compare.source import is_logarithmic
 from rankbound.errors import InvalidParameterError, RankboundError
 from rankbound.evaluation.result import EvaluationResult
-from rankbound.gate.evidence import Evidence, Interval, read_evidence
+from rankbound.gate.evidence import Evidence, Interval, other_level, read_evidence
 from rankbound.gate.policy import Floor, GatePolicy, Limit, OnUndecided, Regression, Verdict, as_policy
 
 Status = Literal["pass", "fail", "cannot_judge"]
@@ -153,8 +153,10 @@ class _Judge:
         yield from map(self._limit, self.policy.limit)
 
     def _units(self, least: int) -> GateOutcome:
-        count = self.candidate.n_units
-        return _decided(f"at least {least} units", holds=count >= least, reason=f"there are {count}")
+        rule, count = f"at least {least} units", self.candidate.n_units
+        if not count:
+            return _unjudged(rule, "the candidate is an empty evaluation: no list was scored")
+        return _decided(rule, holds=count >= least, reason=f"there are {count}")
 
     def _unseen(self, most: float) -> GateOutcome:
         rule = f"at most {most:.4g} of the lists with an unseen truth"
@@ -178,7 +180,13 @@ class _Judge:
             return _unjudged(words, str(error))
         undecided = rule.on_undecided or self.policy.on_undecided.floor
         return _on_interval(
-            words, f"{value:.6g}", value, bound=rule.at_least, interval=interval, on_undecided=undecided
+            words,
+            f"{value:.6g}",
+            value,
+            bound=rule.at_least,
+            interval=interval,
+            level=self.policy.confidence_level,
+            on_undecided=undecided,
         )
 
     def _regression(self, rule: Regression) -> GateOutcome:
@@ -215,6 +223,7 @@ class _Judge:
             difference,
             bound=-_drop(rule, before),
             interval=interval,
+            level=self.policy.confidence_level,
             on_undecided=undecided,
             paired=True,
         )
@@ -253,6 +262,8 @@ class _Judge:
             return _unjudged(
                 words, f"the candidate has no verdict on {rule.metric!r} against {rule.against!r} (baselines: {known})"
             )
+        if self.candidate.confidence_level != self.policy.confidence_level:
+            return _unjudged(words, other_level(self.candidate.confidence_level, self.policy.confidence_level))
         return _decided(words, holds=verdicts[rule.metric] == rule.required, reason=f"it is {verdicts[rule.metric]}")
 
     def _limit(self, rule: Limit) -> GateOutcome:
@@ -295,6 +306,7 @@ def _on_interval(
     *,
     bound: float,
     interval: Interval | None,
+    level: float,
     on_undecided: OnUndecided,
     paired: bool = False,
 ) -> GateOutcome:
@@ -305,7 +317,7 @@ def _on_interval(
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return _unjudged(rule, f"{numbers}, but its interval is undefined")
-    shown = f"{numbers}, {'paired ' if paired else ''}interval [{low:.6g}, {high:.6g}]"
+    shown = f"{numbers}, {'paired ' if paired else ''}interval [{low:.6g}, {high:.6g}] at level {level:g}"
     if low >= bound or high < bound:
         return _decided(rule, holds=low >= bound, reason=shown)
     return _decided(

@@ -208,10 +208,11 @@ def build_ranking_report(
     )
     # Popularity among the graded labels themselves would say nothing about what was known before.
     in_sample = "evaluation" in (frequencies.tail_source, frequencies.fitted_on if state is not None else None)
+    counts = None if in_sample else frequencies.tail_counts
     catalogue = shown.families(
         placements,
         values,
-        counts=None if in_sample else frequencies.tail_counts,
+        counts=counts,
         class_groups=groups_of_classes,
         diversity=diversity,
         transforms=transforms,
@@ -254,6 +255,8 @@ def build_ranking_report(
             "n_floored": frequencies.state.n_floored if frequencies.state is not None else None,
         },
         baselines={name: digest(*floor) for name, floor in floors.items()},
+        class_values=values_of_classes,
+        catalogue=shown.protocol(counts=counts, class_groups=groups_of_classes, diversity=diversity),
         uncertainty=uncertainty,
         given=given,
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
+from rankbound._digest import digest
 from rankbound._labels import as_vector, split_missing
 from rankbound.catalogue.exposure import shares_of
 from rankbound.catalogue.metrics import IntraListDiversity, Novelty
@@ -130,6 +131,35 @@ class Shown:
             for name, value in self.diversity(diversity, transforms, floors).items():
                 found[name]["intra_list_diversity"] = value
         return found
+
+    def protocol(
+        self,
+        *,
+        counts: NDArray[Any] | None,
+        class_groups: NDArray[Any] | None,
+        diversity: IntraListDiversity | None,
+    ) -> dict[str, Any]:
+        """Return digests of the data behind the family, as far as it was given: of other data, numbers are others.
+
+        Parameters
+        ----------
+        counts, class_groups, diversity
+            As in :meth:`families`.
+
+        Returns
+        -------
+        dict
+            An entry for each that was given.
+        """
+        given: dict[str, Any] = {}
+        if counts is not None:
+            given["counts"] = digest(counts)
+        if class_groups is not None:
+            names, codes = np.unique(class_groups, return_inverse=True)
+            given["class_groups"] = digest(names.astype(np.str_), codes)
+        if diversity is not None:
+            given["features"] = diversity.protocol["features"]
+        return given
 
     def popularity(self, counts: NDArray[Any], rankings: Mapping[str, Placements]) -> dict[str, dict[str, float]]:
         """Return novelty and popularity of what each ranking shows.

@@ -1,14 +1,12 @@
 """The conventions behind a report's numbers, machine readable."""
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._digest import digest, hash_of
-from rankbound._exclusion import Exclusion
 from rankbound._labels import as_class_ids
 from rankbound.report.config import RankingConfig
 from rankbound.report.lists import GradedLists
@@ -29,6 +27,8 @@ def protocol_block(
     tail: dict[str, Any],
     transform: dict[str, Any],
     baselines: dict[str, Any],
+    class_values: NDArray[Any] | None,
+    catalogue: dict[str, Any],
     uncertainty: dict[str, Any] | None,
     given: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def protocol_block(
             "kind": "per_row" if capped else "full",
             "n_classes": n_classes,
             "classes_hash": digest(np.arange(n_classes) if classes is None else as_class_ids(classes, n_classes)),
-            "mask_hash": _exclusion_hash(lists.exclude, lists.rows) if lists.exclude is not None else None,
+            "mask_hash": None if lists.exclude is None else lists.exclude.digest(lists.rows),
             "counts_hash": digest(n_candidates) if capped else None,
             "mask_neg_inf": config.mask_neg_inf,
         },
@@ -63,13 +63,15 @@ def protocol_block(
             "dtype": matrix.dtype.name,
             "list_id_given": lists.served is not None,
         },
-        "metrics": {"k": config.k, "fixed": [1, 5], "discount": "1/log2(1+rank)", "primary": config.primary_metric},
+        "metrics": {"k": config.k, "fixed": [1, 5], "discount": "1/log2(1+rank)", "primary": config.primary_metric}
+        | ({} if class_values is None else {"class_values": digest(class_values)}),
         "catalogue": {
             "size": n_classes,
             "K": config.k,
             "exposure_unit": "row" if lists.served is None else "list_id",
             "tail": tail,
             "macro_scope": "modelled" if lists.n_unseen_truth and lists.n_unseen_classes is None else "all",
+            **catalogue,
         },
         "transform": transform,
         "population": {
@@ -124,12 +126,3 @@ def list_warnings(given: Mapping[str, Mapping[str, Any]]) -> list[str]:
             f"lists are capped at {given['candidates'].get('cap')} candidates: not comparable with uncapped lists"
         )
     return warnings
-
-
-def _exclusion_hash(exclude: Exclusion, rows: NDArray[np.int64]) -> str:
-    """Return a hash of what each list leaves out, whichever form the exclusion has."""
-    counts = np.concatenate([counts for counts, _ in exclude.by_lists(rows)])
-    hasher = blake2b(digest(counts).encode(), digest_size=16)
-    for _, columns in exclude.by_lists(rows):
-        hasher.update(columns.astype("<u4", copy=False).tobytes())
-    return hasher.hexdigest()
