@@ -49,7 +49,11 @@ PAYLOAD = {
     },
     "primary_score": {"metric": "ndcg@10", "value": 0.4375},
     "warnings": ["the class 'caf\u00e9' is rare. " + "A long sentence about it follows here. " * 4],
-    "protocol": {"truth": {"unseen": "miss"}},
+    "protocol": {
+        "truth": {"unseen": "miss"},
+        "ties": {"list_id_given": True},
+        "population": {"n_eval_groups": 9_876, "n_classes_macro": 280, "min_support": 2, "median_support": 17.5},
+    },
 }
 
 

@@ -240,6 +240,7 @@ def build_ranking_report(
         classes=classes,
         n_masked_truth=scan.n_masked_truth,
         n_candidates=scan.n_candidates,
+        supports=grader.supports,
         tail={
             "mass": settings.tail_mass,
             "source": frequencies.tail_source,

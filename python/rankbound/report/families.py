@@ -68,6 +68,13 @@ class Grader:
         return self.lists.truths[self.known].astype(np.uint32)
 
     @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """Lists of each class that is a truth, unseen classes with a name last."""
+        of_columns = np.bincount(self.codes)
+        unseen = self.lists.unseen_supports
+        return np.concatenate([of_columns[of_columns > 0], [] if unseen is None else unseen]).astype(np.int64)
+
+    @cached_property
     def in_tail(self) -> NDArray[np.bool_]:
         """Which known truths are tail classes."""
         return self.tail[self.codes]
@@ -134,7 +141,7 @@ class Grader:
         of_known = hits[self.known]
         _, means, counts = _core.group_sums(of_known, self.codes, self.n_classes)
         # An unseen class with a name is a class with support, of which nothing can be recalled.
-        recalls = np.concatenate([means[counts > 0], np.zeros(self.lists.n_unseen_classes or 0)])
+        recalls = np.concatenate([means[counts > 0], np.zeros(len(self.supports) - np.count_nonzero(counts))])
         return {
             f"macro_recall@{self.k}": _core.exact_mean(recalls),
             f"tail_hit@{self.k}": _core.exact_mean(of_known[self.in_tail]),

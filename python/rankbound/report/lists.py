@@ -31,9 +31,10 @@ class GradedLists:
         Whether the list is the first of its served list, hence counts for the catalogue.
     exclude : Exclusion or None
         Columns left out.
-    n_units, unit, n_unseen_truth, n_no_truth, n_unseen_classes
-        Counts; ``unit`` is ``"row"`` or ``"group"``; ``n_unseen_classes`` is None if unseen truths have no labels or
-        are dropped.
+    n_units, unit, n_unseen_truth, n_no_truth
+        Counts; ``unit`` is ``"row"`` or ``"group"``.
+    unseen_supports : ndarray of shape (n_unseen_classes,) or None
+        Lists of each unseen class; None if unseen truths have no labels or are dropped.
     """
 
     rows: NDArray[np.int64]
@@ -47,7 +48,7 @@ class GradedLists:
     exclude: Exclusion | None
     n_unseen_truth: int
     n_no_truth: int
-    n_unseen_classes: int | None
+    unseen_supports: NDArray[np.int64] | None
 
 
 def graded_lists(
@@ -120,7 +121,7 @@ def graded_lists(
         exclude=exclusion,
         n_unseen_truth=int(is_unseen.sum()),
         n_no_truth=n_no_truth,
-        n_unseen_classes=None if classes is None or unseen == "drop" else _n_distinct(y_true, is_unseen),
+        unseen_supports=None if classes is None or unseen == "drop" else _supports(y_true, is_unseen),
     )
 
 
@@ -168,8 +169,9 @@ def _codes(labels: Any, n_rows: int, rows: NDArray[np.int64], name: str) -> NDAr
     return np.unique(values[rows], return_inverse=True)[1].astype(np.uint32)
 
 
-def _n_distinct(y_true: Any, chosen: NDArray[np.bool_]) -> int:
-    return len(np.unique(split_missing(as_vector(y_true, name="y_true"), name="y_true")[0][chosen]))
+def _supports(y_true: Any, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    labels = split_missing(as_vector(y_true, name="y_true"), name="y_true")[0]
+    return np.unique(labels[chosen], return_counts=True)[1]
 
 
 def _check_truths_differ(served: NDArray[np.uint32], truths: NDArray[np.int64], rows: NDArray[np.int64]) -> None:

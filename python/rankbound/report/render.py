@@ -52,21 +52,37 @@ def to_frame(report: Mapping[str, Any], backend: str | None) -> Any:
 def summary(report: Mapping[str, Any]) -> dict[str, str]:
     """Return what was measured: a line each on rows, classes, ties and the primary score."""
     ties, primary = report["ties"], report["primary_score"]
+    truth, population = report["protocol"]["truth"], report["protocol"]["population"]
     unseen = f"{report['n_unseen_truth']:,} with an unseen truth"
     if report["n_unseen_truth"]:
-        unseen += f" ({report['protocol']['truth']['unseen']})"
+        unseen += f" ({truth['unseen']})"
+    units = f"{report['n_units']:,} units"
+    if report["protocol"]["ties"]["list_id_given"]:
+        units += f" and {population['n_eval_groups']:,} served lists"
     tied, width = number(ties["share_of_rows_tied_at_cut"], style=".1%"), number(ties["mean_tie_width"], style=".2f")
     score = f"{primary['metric']} = {number(primary['value'])} ({report['primary_objective']})"
     extremes = ties.get(primary["metric"])
     if extremes:
         score += f"; the orders of ties allow {number(extremes['min'])} to {number(extremes['max'])}"
+    macro = f"{population['n_classes_macro']:,} with a truth"
+    if population["n_classes_macro"]:
+        macro += f", in at least {population['min_support']:,} rows, median {population['median_support']:,g}"
     return {
-        "rows": f"{report['n_rows']:,} in {report['n_units']:,} units; {unseen}, "
-        f"{report['n_no_truth']:,} without truth",
-        "classes": f"{report['n_classes']:,}, cut at k = {report['k']}",
+        "rows": f"{report['n_rows']:,} in {units}; {unseen}, {report['n_no_truth']:,} without truth",
+        "classes": f"{report['n_classes']:,}, cut at k = {report['k']}; {macro}",
         "ties": f"{tied} of rows tie at the cut; the truth's tie group has {width} classes on average",
         "primary": score,
+        **({"unseen": _with_the_other_unseen(report)} if report["n_unseen_truth"] else {}),
     }
+
+
+def _with_the_other_unseen(report: Mapping[str, Any]) -> str:
+    """Return the primary score as it would be with unseen truths dropped, or counted as misses."""
+    n_rows, n_unseen, score = report["n_rows"], report["n_unseen_truth"], report["primary_score"]
+    dropped = report["protocol"]["truth"]["unseen"] == "drop"
+    n_then = n_rows + n_unseen if dropped else n_rows - n_unseen
+    value = number(score["value"] * n_rows / n_then if n_then else None)
+    return f"{score['metric']} = {value} if these truths were {'misses' if dropped else 'dropped'}"
 
 
 def rankings(report: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
