@@ -128,7 +128,9 @@ def test_data_without_groups_is_refused():
     data = SimpleNamespace(get_label=lambda: [1.0], get_group=lambda: None, get_weight=lambda: None)
     with pytest.raises(InvalidParameterError, match="the data set has no groups"):
         lightgbm.eval_ndcg(1)(np.zeros(1), data)
+    pool = SimpleNamespace(get_label=list, get_group_id_hash=lambda: np.array([]))
     with pytest.raises(InvalidParameterError, match="data has no groups"):
-        catboost.eval_ndcg(None, SimpleNamespace(get_group_id_hash=lambda: np.array([])), 1)
+        catboost.eval_ndcg(None, pool, 1)
+    pool.get_group_id_hash = lambda: np.array([1, 1])
     with pytest.raises(ShapeError, match="group_weight has shape"):
-        catboost.eval_ndcg(None, SimpleNamespace(get_group_id_hash=lambda: np.array([1, 1])), 1, group_weight=[1])
+        catboost.eval_ndcg(None, pool, 1, group_weight=[1])

@@ -121,15 +121,19 @@ def test_refused_options(options, error, words):
 
 
 def test_unknown_options():
-    for change in (RankingConfig().replace, lambda **options: build_ranking_report([[1.0]], [0], **options)):
+    for change in (
+        RankingConfig,
+        RankingConfig().replace,
+        lambda **options: build_ranking_report([[1.0]], [0], **options),
+    ):
         with pytest.raises(
             InvalidParameterError, match="options: 'n_resample' is no option; did you mean 'n_resamples'"
         ):
             change(n_resample=3)
         with pytest.raises(InvalidParameterError, match="options: 'zzz' is no option; there are k, primary_metric"):
             change(zzz=3)
-    with pytest.raises(TypeError):
-        RankingConfig(zzz=3)
+    with pytest.raises(InvalidTypeError, match="RankingConfig takes options by name only, such as k=10, got 3"):
+        RankingConfig(3)
     with pytest.raises(InvalidTypeError, match="config must be a RankingConfig, got dict"):
         build_ranking_report([[1.0]], [0], config={"k": 3})
 

@@ -352,7 +352,7 @@ def test_movers():
     )
     with pytest.raises(errors.InvalidParameterError, match="over different targets"):
         after.movers(other_targets, "recall@1")
-    with pytest.raises(errors.InvalidKError, match="n must be at least 1"):
+    with pytest.raises(errors.InvalidParameterError, match="n must be at least 1"):
         after.movers(before, "recall@1", n=0)
 
 

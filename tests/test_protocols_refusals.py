@@ -12,7 +12,6 @@ from rankbound.errors import (
     DuplicateItemError,
     EmptyInputError,
     GradeError,
-    InvalidKError,
     InvalidParameterError,
     InvalidTypeError,
     NonFiniteScoreError,
@@ -212,7 +211,7 @@ def test_ways_to_score():
 
 
 def test_options_of_candidates():
-    with pytest.raises(InvalidKError, match="max_candidates must be at least 1, got 0"):
+    with pytest.raises(InvalidParameterError, match="max_candidates must be at least 1, got 0"):
         ltr_lists(TABLE, max_candidates=0)
     with pytest.raises(InvalidParameterError, match="max_candidates is 2, but a list has 3 candidates and there is no"):
         ltr_lists(TABLE, test_share=None, max_candidates=2)

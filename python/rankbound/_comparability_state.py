@@ -5,14 +5,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import UNREADABLE, atomic_write
+from rankbound._files import UNREADABLE, as_path, atomic_write
 from rankbound._labels import as_class_ids, show
 from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, RankboundError, ShapeError, StateError
@@ -222,10 +221,13 @@ class ComparabilityState:
         ------
         FileFormatError
             If the file is missing, damaged, of another format or schema version, or not what was saved.
+        InvalidTypeError
+            If ``path`` is no name of a file.
         """
-        name = os.fspath(path)
+        file = as_path(path)
+        name = str(path)
         try:
-            with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+            with file.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
                 stored = {key: archive[key] for key in archive.files}
             metadata = json.loads(stored.pop("metadata").tobytes())
             if metadata.pop("format") != _FORMAT:

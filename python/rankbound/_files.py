@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from rankbound.errors import FileFormatError
+from rankbound._options import shortened
+from rankbound.errors import FileFormatError, InvalidTypeError
 
 # All that zip files, array headers, sparse parts and JSON of the wrong kind raise.
 UNREADABLE = (
@@ -34,6 +35,31 @@ UNREADABLE = (
 )
 
 
+def as_path(path: Any, *, name: str = "path") -> Path:
+    """Return the name of a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The name.
+    name : str, default "path"
+        The argument, for messages.
+
+    Returns
+    -------
+    Path
+        The name, whether or not there is such a file.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is no name of a file; names in bytes are none.
+    """
+    if isinstance(path, (str, os.PathLike)) and isinstance(os.fspath(path), str):
+        return Path(path)
+    raise InvalidTypeError(f"{name} must be the name of a file, a string or a pathlib.Path, got {shortened(path)}")
+
+
 def check_target(path: str | os.PathLike[str]) -> Path:
     """Refuse a name that no file can be written to, before the work whose result it is for.
 
@@ -51,8 +77,10 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     ------
     FileFormatError
         If the folder does not exist, ``path`` is a folder, or the folder cannot be written to.
+    InvalidTypeError
+        If it is no name of a file.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(as_path(path)))
     if not target.parent.is_dir():
         raise FileFormatError(f"cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}; create it")
     if target.is_dir():
@@ -84,6 +112,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ------
     FileFormatError
         If the folder does not exist, ``path`` is a folder, or the folder cannot be written to.
+    InvalidTypeError
+        If it is no name of a file.
     """
     target = check_target(path)
     if target.exists() and not target.is_file():

@@ -3,13 +3,14 @@
 import math
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from rankbound import _core
-from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
+from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError, RankboundError
 
 THREADS_VARIABLE = "RANKBOUND_NUM_THREADS"
 MAX_THREADS = 1024
@@ -130,14 +131,101 @@ def as_cut_off(k: Any, *, name: str = "k") -> int:
         If it is no integer or out of range.
     """
     try:
-        number = as_integer(k, name=name)
-    except InvalidTypeError as error:
+        return as_positive(k, name=name)
+    except RankboundError as error:
         raise InvalidKError(str(error)) from error
-    if number < 1:
-        raise InvalidKError(f"{name} must be at least 1, got {number}")
-    if number > MAX_CUT_OFF:
-        raise InvalidKError(f"{name} must be at most {MAX_CUT_OFF}, got {number}")
-    return number
+
+
+def as_text(value: Any, *, name: str) -> str:
+    """Return a text.
+
+    Parameters
+    ----------
+    value : str
+        The text.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    str
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is no string, such as bytes.
+    """
+    if isinstance(value, str):
+        return value
+    hint = "; decode it, e.g. with .decode()" if isinstance(value, (bytes, bytearray)) else ""
+    raise InvalidTypeError(f"{name} must be a string, got {shortened(value)}{hint}")
+
+
+def as_items(values: Any, *, name: str, of: str) -> list[Any]:
+    """Return what an argument lists.
+
+    Parameters
+    ----------
+    values : iterable
+        A list, a set or another iterable; a single string is no list of its letters.
+    name : str
+        The argument, for messages.
+    of : str
+        What it lists, for messages.
+
+    Returns
+    -------
+    list
+        The items, of any type.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is no iterable.
+    """
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, bytearray)):
+        return list(values)
+    raise InvalidTypeError(f"{name} must be a list of {of}, got {shortened(values)}")
+
+
+def as_mapping(value: Any, *, name: str) -> dict[Any, Any]:
+    """Return a mapping as a dict.
+
+    Parameters
+    ----------
+    value : mapping
+        The argument.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    dict
+        A shallow copy.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is no mapping.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InvalidTypeError(f"{name} must be a mapping, such as a dict, got {shortened(value)}")
+
+
+def shortened(value: Any) -> str:
+    """Return a value as a message shows it: not at any length."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
+
+
+def did_you_mean(value: Any, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the one that it most resembles, else all."""
+    names = list(known)
+    lower = {name.lower(): name for name in names}
+    close = get_close_matches(value.lower(), lower, n=1) if isinstance(value, str) else []
+    return f"did you mean {lower[close[0]]!r}?" if close else f"there are {', '.join(names)}"
 
 
 def as_choice(value: Any, choices: Sequence[str], *, name: str) -> str:
@@ -192,6 +280,36 @@ def as_count(value: Any, *, name: str) -> int:
     number = as_integer(value, name=name)
     if number < 0:
         raise InvalidParameterError(f"{name} must be at least 0, got {number}")
+    return number
+
+
+def as_positive(value: Any, *, name: str) -> int:
+    """Return a size: an integer of at least 1 that is no longer than any list.
+
+    Parameters
+    ----------
+    value : int
+        The option.
+    name : str
+        The argument, for messages.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it is not an integer.
+    InvalidParameterError
+        If it is out of range.
+    """
+    number = as_integer(value, name=name)
+    if number < 1:
+        raise InvalidParameterError(f"{name} must be at least 1, got {number}")
+    if number > MAX_CUT_OFF:
+        raise InvalidParameterError(f"{name} must be at most {MAX_CUT_OFF}, got {number}")
     return number
 
 

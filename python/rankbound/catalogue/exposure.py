@@ -4,14 +4,13 @@ import json
 import math
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import UNREADABLE, atomic_write
+from rankbound._files import UNREADABLE, as_path, atomic_write
 from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError, RankboundError
 
@@ -168,7 +167,7 @@ class Exposure:
         FileFormatError
             For another suffix, or if the file cannot be written.
         """
-        if Path(path).suffix.lower() != ".npz":
+        if as_path(path).suffix.lower() != ".npz":
             raise FileFormatError(f"{os.fspath(path)!r} must end in .npz, the format that is written")
         certain, sums = self.sums.store()
         header = json.dumps(
@@ -204,9 +203,10 @@ class Exposure:
         FileFormatError
             If there is no such file, or it is damaged or of another kind.
         """
-        name = os.fspath(path)
+        file = as_path(path)
+        name = str(path)
         try:
-            with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+            with file.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
                 header = json.loads(archive["header"].tobytes())
                 if header["format"] != FORMAT:
                     raise ValueError("another format")

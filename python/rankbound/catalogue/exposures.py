@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._options import as_cut_off
+from rankbound._options import as_cut_off, as_positive
 from rankbound.catalogue import metrics
 from rankbound.catalogue.accumulator import Accumulator
 from rankbound.catalogue.evaluator import ReadOptions, as_source, check_width
@@ -84,7 +84,7 @@ def exposure(
     array([1.  , 0.75, 0.75, 0.5 ])
     """
     source, num_threads = as_source(recommendations, **options)
-    size = source.n_items if n_items is None else as_cut_off(n_items, name="n_items")
+    size = source.n_items if n_items is None else as_positive(n_items, name="n_items")
     if size is None:
         raise InvalidParameterError("n_items must be given: ranked lists do not show what they leave out")
     if source.n_items not in (None, size):

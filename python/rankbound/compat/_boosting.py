@@ -1,14 +1,16 @@
 """NDCG of groups of rows, which the evaluation functions of all gradient boosters share."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._options import as_choice, as_cut_off, resolve_num_threads
-from rankbound.errors import GradeError, InvalidParameterError, NonFiniteScoreError, ShapeError
+from rankbound._options import as_choice, as_cut_off, resolve_num_threads, shortened
+from rankbound._validation import as_numpy
+from rankbound.errors import GradeError, InvalidParameterError, InvalidTypeError, NonFiniteScoreError, ShapeError
 from rankbound.evaluation.targets import Targets
 from rankbound.metrics import NDCG
 
@@ -39,7 +41,7 @@ class GroupNDCG:
         """Key of the metric, such as ``ndcg_exp2@10``."""
         return self.spec.result_keys[0]
 
-    def mean(self, labels: Any, scores: Any, sizes: Any, weights: NDArray[np.float64] | None) -> float:
+    def mean(self, labels: Any, scores: Any, sizes: Any, weights: Any) -> float:
         """Return the mean over groups.
 
         Parameters
@@ -48,7 +50,7 @@ class GroupNDCG:
             Grades of at least 0, and finite predictions.
         sizes : array_like of shape (n_groups,)
             Rows of each group; the groups follow one another.
-        weights : ndarray of shape (n_groups,) or None
+        weights : array_like of shape (n_groups,) or None
             Weights of the groups.
 
         Returns
@@ -61,8 +63,8 @@ class GroupNDCG:
         ShapeError, GradeError, NonFiniteScoreError
             For rows that do not add up, and for labels and predictions that cannot be used, naming the first row.
         """
-        grades, predicted = np.asarray(labels, dtype=np.float64), np.asarray(scores)
-        lengths = np.asarray(sizes, dtype=np.int64)
+        grades, predicted = _numbers(labels, "labels").astype(np.float64), _numbers(scores, "predictions")
+        lengths = as_sizes(sizes)
         if grades.ndim != 1 or predicted.shape != grades.shape or lengths.sum() != len(grades):
             raise ShapeError(
                 f"there are {grades.shape} labels, {predicted.shape} predictions and groups of {lengths.sum()} rows; "
@@ -77,12 +79,11 @@ class GroupNDCG:
             return math.nan
         if weights is None:
             return math.fsum(values[counted]) / int(counted.sum())
-        if weights.shape != lengths.shape:
-            raise ShapeError(f"there are {weights.shape} weights for {len(lengths)} groups; give one per group")
-        total = math.fsum(weights[counted])
+        of_groups = as_weights(weights, len(lengths), of="group")
+        total = math.fsum(of_groups[counted])
         if not total > 0:
             raise InvalidParameterError(f"the weights of the groups add up to {total}; they must be positive")
-        return math.fsum(values[counted] * weights[counted]) / total
+        return math.fsum(values[counted] * of_groups[counted]) / total
 
     def _values(
         self, grades: NDArray[np.float64], scores: NDArray[Any], lengths: NDArray[np.int64]
@@ -113,6 +114,56 @@ class GroupNDCG:
         )
         (values,), _ = _core.evaluate_lists(profiles, self.spec.core_metrics(), num_threads=threads)
         return np.where(n_positive == 0, self._empty, values)
+
+
+def check_object(data: Any, methods: Sequence[str], *, name: str, of: str) -> None:
+    """Refuse what is no object of a booster.
+
+    Parameters
+    ----------
+    data : object
+        The data set or model.
+    methods : sequence of str
+        Methods that will be called.
+    name : str
+        The argument, for messages.
+    of : str
+        What it must be, for messages.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it lacks one of them.
+    """
+    if not all(callable(getattr(data, method, None)) for method in methods):
+        raise InvalidTypeError(f"{name} must be a {of}, got {shortened(data)}")
+
+
+def as_sizes(sizes: Any) -> NDArray[np.int64]:
+    """Return the number of rows of each group."""
+    numbers = _numbers(sizes, "groups")
+    if numbers.ndim != 1:
+        raise ShapeError(f"groups has shape {numbers.shape}; give the number of rows of each group")
+    wrong = ~((numbers >= 0) & (numbers % 1 == 0))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise ShapeError(f"groups has {numbers[place]} at position {place}; give the number of rows of each group")
+    return numbers.astype(np.int64)
+
+
+def as_weights(weights: Any, n: int, *, of: str, name: str = "weights") -> NDArray[np.float64]:
+    """Return one weight per row or group."""
+    numbers = _numbers(weights, name)
+    if numbers.shape != (n,):
+        raise ShapeError(f"{name} has shape {numbers.shape}, but there are {n} {of}s; give one weight per {of}")
+    return numbers.astype(np.float64)
+
+
+def _numbers(values: Any, name: str) -> NDArray[Any]:
+    numbers = as_numpy(values, name=name)
+    if numbers.dtype.kind not in "fiub":
+        raise InvalidTypeError(f"{name} has dtype {numbers.dtype}; it must hold numbers")
+    return numbers
 
 
 def _refuse(wrong: NDArray[np.bool_], values: NDArray[Any], what: str, must: str, error: type[ValueError]) -> None:

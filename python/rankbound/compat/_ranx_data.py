@@ -3,9 +3,10 @@
 from collections.abc import Iterable, KeysView, Mapping
 from typing import Any, Self
 
+from rankbound._options import as_items, shortened
 from rankbound._tables import as_numbers, read_columns
 from rankbound.compat._runs import check_nested
-from rankbound.errors import DuplicateItemError, ShapeError
+from rankbound.errors import DuplicateItemError, InvalidTypeError, ShapeError
 
 
 class _Documents:
@@ -84,7 +85,8 @@ class _Documents:
 
     def add(self, q_id: str, doc_ids: Iterable[str], scores: Iterable[float]) -> None:
         """Set the documents of a query, with their numbers."""
-        documents, numbers = list(doc_ids), list(scores)
+        documents = as_items(doc_ids, name="doc_ids", of="document ids")
+        numbers = as_items(scores, name="scores", of="numbers")
         if len(documents) != len(numbers):
             raise ShapeError(f"query {q_id!r} has {len(documents)} documents, but {len(numbers)} numbers")
         if len(set(documents)) != len(documents):
@@ -97,7 +99,15 @@ class _Documents:
         self, q_ids: Iterable[str], doc_ids: Iterable[Iterable[str]], scores: Iterable[Iterable[float]]
     ) -> None:
         """Set the documents of several queries."""
-        for query, documents, numbers in zip(q_ids, doc_ids, scores, strict=True):
+        queries = as_items(q_ids, name="q_ids", of="query ids")
+        lists = as_items(doc_ids, name="doc_ids", of="lists of document ids")
+        numbered = as_items(scores, name="scores", of="lists of numbers")
+        if not len(queries) == len(lists) == len(numbered):
+            raise ShapeError(
+                f"q_ids has {len(queries)} queries, doc_ids {len(lists)} lists and scores {len(numbered)}; give one of "
+                "each per query"
+            )
+        for query, documents, numbers in zip(queries, lists, numbered, strict=True):
             self.add(query, documents, numbers)
 
     def keys(self) -> KeysView[str]:
@@ -118,7 +128,10 @@ class _Documents:
         return len(self._data)
 
     def __getitem__(self, q_id: str) -> dict[str, float]:
-        return dict(self._data[q_id])
+        try:
+            return dict(self._data[q_id])
+        except KeyError:
+            raise KeyError(f"{q_id!r} is not among the {len(self)} queries; see keys()") from None
 
     def __len__(self) -> int:
         return len(self._data)
@@ -180,5 +193,7 @@ class Run(_Documents):
 
     def make_comparable(self, qrels: Qrels) -> "Run":
         """Make queries that are missing empty lists, leave out those that are not judged, and return the run."""
+        if not isinstance(qrels, Qrels):
+            raise InvalidTypeError(f"qrels must be Qrels, got {shortened(qrels)}")
         self._data = {query: self._data.get(query, {}) for query in qrels.keys()}  # noqa: SIM118 - no mapping
         return self

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rankbound.compat._boosting import GroupNDCG
-from rankbound.errors import InvalidParameterError, ShapeError
+from rankbound.compat._boosting import GroupNDCG, as_weights, check_object
+from rankbound.errors import InvalidParameterError
 
 __all__ = ["eval_ndcg"]
 
@@ -72,6 +72,7 @@ def eval_ndcg(
     {'ndcg_linear@1': [0.5, 1.0]}
     """
     ndcg = GroupNDCG(k, gain=gain, no_positives=no_positives)
+    check_object(data, ("get_group_id_hash", "get_label"), name="data", of="catboost.Pool")
     groups = np.asarray(data.get_group_id_hash())
     if not len(groups):
         raise InvalidParameterError("data has no groups: set them, e.g. catboost.Pool(..., group_id=ids)")
@@ -79,11 +80,9 @@ def eval_ndcg(
     sizes = np.diff(firsts, append=len(groups))
     weights = None
     if group_weight is not None:
-        of_rows = np.asarray(group_weight, dtype=np.float64)
-        if of_rows.shape != groups.shape:
-            raise ShapeError(f"group_weight has shape {of_rows.shape}, but there are {len(groups)} rows; give one each")
-        weights = of_rows[firsts]
+        weights = as_weights(group_weight, len(groups), of="row", name="group_weight")[firsts]
     labels = np.asarray(data.get_label(), dtype=np.float64)
+    check_object(model, ("staged_predict",), name="model", of="CatBoost model")
     stages = model.staged_predict(
         data, prediction_type="RawFormulaVal", ntree_start=ntree_start, ntree_end=ntree_end, eval_period=eval_period
     )

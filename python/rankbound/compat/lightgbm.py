@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbound.compat._boosting import GroupNDCG
+from rankbound.compat._boosting import GroupNDCG, as_sizes, as_weights, check_object
 from rankbound.errors import InvalidParameterError
 
 __all__ = ["eval_ndcg", "ranker_eval_ndcg"]
@@ -63,6 +63,8 @@ def eval_ndcg(
     ndcg = GroupNDCG(k, gain=gain, no_positives=no_positives)
 
     def evaluate(preds: Any, eval_data: Any) -> tuple[str, float, bool]:
+        methods = ("get_label", "get_weight", "get_group")
+        check_object(eval_data, methods, name="eval_data", of="lightgbm.Dataset")
         return _evaluate(ndcg, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
     return evaluate
@@ -103,10 +105,10 @@ def ranker_eval_ndcg(
 
 
 def _evaluate(ndcg: GroupNDCG, labels: Any, scores: Any, weight: Any, group: Any) -> tuple[str, float, bool]:
-    if group is None or not len(group):
+    sizes = as_sizes([] if group is None else group)
+    if not len(sizes):
         raise InvalidParameterError("the data set has no groups: set them, e.g. lightgbm.Dataset(..., group=sizes)")
-    sizes = np.asarray(group, dtype=np.int64)
-    weights = None if weight is None else _means(np.asarray(weight, dtype=np.float64), sizes)
+    weights = None if weight is None else _means(as_weights(weight, int(sizes.sum()), of="row"), sizes)
     return ndcg.name, ndcg.mean(labels, scores, sizes, weights), True
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbound._options import as_flag, as_integer
+from rankbound._options import as_flag, as_integer, as_items
 from rankbound.compat._groups import groups_by_list
 from rankbound.compat._runs import JudgedRun, Nested, check_nested, judge
 from rankbound.errors import InvalidParameterError, InvalidTypeError
@@ -147,7 +147,7 @@ class RelevanceEvaluator:
 def _parse(measures: Iterable[str]) -> dict[str, set[float]]:
     """Return the parameters that each measure was given."""
     parsed: dict[str, set[float]] = {}
-    for name in measures:
+    for name in as_items(measures, name="measures", of="names such as 'map'"):
         found = _NAMED.fullmatch(name) if isinstance(name, str) else None
         if found is None:
             raise InvalidParameterError(

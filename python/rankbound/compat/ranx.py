@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._options import as_flag
+from rankbound._options import as_count, as_flag, as_items, as_level, as_resamples
 from rankbound.compare import compare_models
 from rankbound.compat._groups import groups_by_list
 from rankbound.compat._ranx_data import Qrels, Run
@@ -204,8 +204,12 @@ def compare(  # noqa: PLR0917 - the signature of ranx
     b  poor   0.500   0.000
     """
     names = _as_names(metrics)
+    largest_p = as_level(max_p, name="max_p")
+    permutations = as_resamples(n_permutations, name="n_permutations")
+    seed = as_count(random_seed, name="random_seed")
+    digits = as_count(rounding_digits, name="rounding_digits")
     results: dict[str, Any] = {}
-    for place, run in enumerate(runs, 1):
+    for place, run in enumerate(as_items(runs, name="runs", of="Run objects"), 1):
         if not isinstance(run, Run):
             raise InvalidTypeError(f"runs must hold Run objects, got {type(run).__name__} at place {place}")
         model = f"run_{place}" if run.name is None else run.name
@@ -222,24 +226,27 @@ def compare(  # noqa: PLR0917 - the signature of ranx
         metrics=names,
         test_method=as_test_method(stat_test),
         correction=None,
-        confidence_level=1 - max_p,
-        n_resamples=n_permutations,
-        seed=random_seed,
+        confidence_level=1 - largest_p,
+        n_resamples=permutations,
+        seed=seed,
         num_threads=threads or None,
     )
     return Report.of(
         {model: result.per_user for model, result in results.items()},
         comparison,
         metrics=names,
-        max_p=max_p,
-        rounding_digits=rounding_digits,
+        max_p=largest_p,
+        rounding_digits=digits,
         show_percentages=as_flag(show_percentages, name="show_percentages"),
         stat_test=stat_test,
     )
 
 
 def _as_names(metrics: Sequence[str] | str) -> list[str]:
-    names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    given = [metrics] if isinstance(metrics, str) else as_items(metrics, name="metrics", of="names such as 'ndcg@10'")
+    for metric in given:
+        _parse(metric)
+    names = list(dict.fromkeys(given))
     if not names:
         raise InvalidParameterError("metrics is empty; name at least one, such as 'ndcg@10'")
     return names

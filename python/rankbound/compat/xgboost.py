@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbound.compat._boosting import GroupNDCG
+from rankbound.compat._boosting import GroupNDCG, check_object
 
 __all__ = ["eval_ndcg"]
 
@@ -62,6 +62,7 @@ def eval_ndcg(
     ndcg = GroupNDCG(k, gain=gain, no_positives=no_positives)
 
     def evaluate(preds: Any, dtrain: Any) -> tuple[str, float]:
+        check_object(dtrain, ("get_label", "get_uint_info", "get_weight"), name="dtrain", of="xgboost.DMatrix")
         labels = dtrain.get_label()
         ends = np.asarray(dtrain.get_uint_info("group_ptr"), dtype=np.int64)
         sizes = np.diff(ends) if len(ends) else np.array([len(labels)])

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbound._options import as_cut_off
+from rankbound._options import as_positive, as_text
 from rankbound.compare.protocol import protocol_differences
 from rankbound.errors import InvalidParameterError
 from rankbound.evaluation.result import EvaluationResult, Mover, Movers
@@ -13,7 +13,7 @@ from rankbound.evaluation.result import EvaluationResult, Mover, Movers
 
 def find_movers(result: EvaluationResult, other: EvaluationResult, metric: str, *, n: int) -> Movers:
     """Do what :meth:`EvaluationResult.movers` describes."""
-    count = as_cut_off(n, name="n")
+    count, metric = as_positive(n, name="n"), as_text(metric, name="metric")
     values, others = (_values(of, metric, name) for of, name in ((result, "this result"), (other, "other")))
     ids: Any = result.sample_ids
     if len(values) != len(others) or not np.array_equal(ids, np.asarray(other.sample_ids)):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankbound._options import as_count, as_cut_off, as_flag
+from rankbound._options import as_count, as_flag, as_positive
 from rankbound._progress import told
 from rankbound.errors import InvalidParameterError, InvalidTypeError, RankboundError, ShapeError
 from rankbound.evaluation.collector import as_sample_ids
@@ -121,7 +121,7 @@ def evaluate_recommender(
     if n_rows != len(relevant):
         raise ShapeError(f"source has {n_rows} rows, but targets has {len(relevant)}; give one row per list")
     check_not_empty(relevant)
-    size, every = as_cut_off(batch_size, name="batch_size"), as_count(log_every_n_steps, name="log_every_n_steps")
+    size, every = as_positive(batch_size, name="batch_size"), as_count(log_every_n_steps, name="log_every_n_steps")
     if logger is not None and not callable(getattr(logger, "info", None)):
         raise InvalidTypeError(f"logger is a {type(logger).__name__} without a method info(str)")
     plan = as_plan(metrics, width=None)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._digest import digest, hash_of
-from rankbound._files import UNREADABLE, atomic_write
+from rankbound._files import UNREADABLE, as_path, atomic_write
 from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
 from rankbound.evaluation.result import PLAIN_FIELDS, EvaluationResult
 
@@ -96,9 +96,7 @@ def _hash(header: dict[str, Any], columns: list[NDArray[Any]]) -> str:
 
 
 def _suffix(path: str | os.PathLike[str], why: str) -> str:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidTypeError(f"path must be the name of a file, got {path!r}")
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix not in (".npz", ".parquet"):
         raise FileFormatError(f"{os.fspath(path)!r} must end in .npz or .parquet: {why}")
     return suffix

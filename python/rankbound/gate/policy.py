@@ -4,14 +4,14 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
-from rankbound._options import MAX_RESAMPLES
+from rankbound._files import as_path
+from rankbound._options import MAX_RESAMPLES, as_mapping, as_text
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 OnUndecided = Literal["fail", "pass"]
@@ -193,11 +193,14 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ------
         InvalidParameterError
             For unknown or ill-typed fields, named, and for a policy without rules.
+        InvalidTypeError
+            If it is no mapping.
         """
+        given = as_mapping(rules, name="rules")
         try:
-            policy = msgspec.convert(dict(rules), cls)
+            policy = msgspec.convert(given, cls)
         except msgspec.ValidationError as error:
-            raise InvalidParameterError(f"the policy is not valid: {error}{_found(rules, str(error))}") from error
+            raise InvalidParameterError(f"the policy is not valid: {error}{_found(given, str(error))}") from error
         if not policy.n_rules:
             raise InvalidParameterError("the policy has no rules: everything would pass; add at least one")
         return policy
@@ -206,7 +209,7 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def from_toml(cls, text: str) -> "GatePolicy":
         """Return the policy that a TOML text holds; see :meth:`from_dict`."""
         try:
-            return cls.from_dict(tomllib.loads(text))
+            return cls.from_dict(tomllib.loads(as_text(text, name="text")))
         except tomllib.TOMLDecodeError as error:
             raise FileFormatError(f"the policy is no TOML: {error}") from error
 
@@ -231,9 +234,10 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         InvalidParameterError
             For unknown or ill-typed fields, named.
         """
-        name = fspath(path)
+        file = as_path(path)
+        name = str(path)
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise FileFormatError(f"cannot read the policy {name!r}: {error}") from error
         try:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._options import as_cut_off, resolve_num_threads
+from rankbound._options import as_positive, resolve_num_threads
 from rankbound._progress import told
 from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.evaluation import EvaluationResult
@@ -135,7 +135,7 @@ class GradedTable(ABC):
             For options out of range, and for scores that are not what they must be, naming entity and item.
         """
         plan = as_plan(metrics, width=self._width())
-        size, threads = as_cut_off(batch_size, name="batch_size"), resolve_num_threads(num_threads)
+        size, threads = as_positive(batch_size, name="batch_size"), resolve_num_threads(num_threads)
         groups = as_slices(slices, n_rows=len(self), n_items=len(self.classes), n_other_items=len(self.unseen_items))
         targets = as_targets(self.targets)
         targets = targets.keeping_items() if groups.items else targets
@@ -196,7 +196,7 @@ class GradedTable(ABC):
         own = sorted(_OWN & set(options))
         if own:
             raise InvalidParameterError(f"{own[0]} is set by the lists themselves; leave it out")
-        size = as_cut_off(batch_size, name="batch_size")
+        size = as_positive(batch_size, name="batch_size")
         matrix = self._matrix(0, min(size, len(self)))
         if size < len(self):
             head, matrix = matrix, np.empty((len(self), len(self.classes)), dtype=matrix.dtype)

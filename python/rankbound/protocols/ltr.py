@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbound import _core
 from rankbound._labels import show
-from rankbound._options import as_cut_off
+from rankbound._options import as_positive
 from rankbound._validation import as_numpy, check_exact_integers
 from rankbound.errors import InvalidParameterError, InvalidTypeError, NonFiniteScoreError, ShapeError
 from rankbound.evaluation.targets import Targets
@@ -215,7 +215,7 @@ def ltr_lists(
     0.75
     """
     rules = TruthRules.of(truth=truth, other_truths=other_truths, unseen=unseen)
-    cap = None if max_candidates is None else as_cut_off(max_candidates, name="max_candidates")
+    cap = None if max_candidates is None else as_positive(max_candidates, name="max_candidates")
     column = score if isinstance(score, str) else None
     scorer = None if score is None or column is not None else as_score(score)
     if label is None:

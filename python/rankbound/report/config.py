@@ -3,13 +3,12 @@
 import json
 import tomllib
 from collections.abc import Iterable
-from difflib import get_close_matches
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from rankbound._files import as_path
 from rankbound._options import (
     as_choice,
     as_count,
@@ -18,7 +17,10 @@ from rankbound._options import (
     as_level,
     as_non_negative,
     as_resamples,
+    as_text,
+    did_you_mean,
     resolve_num_threads,
+    shortened,
 )
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
@@ -27,7 +29,17 @@ PrimaryMetric = Literal["ndcg", "mrr", "hit"]
 Unseen = Literal["miss", "drop"]
 
 
-class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _NamesChecked(msgspec.StructMeta):
+    """Refuses unknown options by name, which a Struct's own constructor does with a bare ``TypeError``."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:  # noqa: N804 - of a metaclass
+        if args:
+            raise InvalidTypeError(f"{cls.__name__} takes options by name only, such as k=10, got {shortened(args[0])}")
+        _check_names(options, where="options")
+        return super().__call__(**options)
+
+
+class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, metaclass=_NamesChecked):
     """Options of :func:`rankbound.build_ranking_report`, frozen.
 
     Parameters
@@ -169,7 +181,6 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         InvalidParameterError
             For a name that is no option, or a value out of range.
         """
-        _check_names(options, where="options")
         return RankingConfig(**(msgspec.structs.asdict(self) | options))
 
     @classmethod
@@ -194,7 +205,7 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             For a value of the wrong type.
         """
         try:
-            options = tomllib.loads(text)
+            options = tomllib.loads(as_text(text, name="text"))
         except tomllib.TOMLDecodeError as error:
             raise InvalidParameterError(f"the configuration is not valid TOML: {error}") from error
         _check_names(options, where="the configuration")
@@ -221,10 +232,11 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         InvalidParameterError, InvalidTypeError
             As :meth:`from_toml`.
         """
+        file = as_path(path)
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise FileFormatError(f"cannot read the configuration {fspath(path)!r}: {error}") from error
+            raise FileFormatError(f"cannot read the configuration {str(path)!r}: {error}") from error
         return cls.from_toml(text)
 
     def to_toml(self) -> str:
@@ -256,6 +268,4 @@ def _check_names(options: dict[str, Any], *, where: str) -> None:
     known = RankingConfig.__struct_fields__
     for name in options:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
-            raise InvalidParameterError(f"{where}: {name!r} is no option{hint}")
+            raise InvalidParameterError(f"{where}: {name!r} is no option; {did_you_mean(name, known)}")

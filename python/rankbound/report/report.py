@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import msgspec
 
 from rankbound._digest import hash_of
-from rankbound._files import atomic_write
-from rankbound.errors import FileFormatError, ReportError
+from rankbound._files import as_path, atomic_write
+from rankbound._options import as_mapping, shortened
+from rankbound.errors import FileFormatError, InvalidTypeError, ReportError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.report import render
 from rankbound.report.model import SCHEMA_VERSION, Report
@@ -43,17 +43,20 @@ class RankingReport(Mapping[str, Any]):
     """
 
     def __init__(self, payload: Mapping[str, Any], *, per_unit: EvaluationResult | None = None) -> None:
+        given = as_mapping(payload, name="payload")
+        if not (per_unit is None or isinstance(per_unit, EvaluationResult)):
+            raise InvalidTypeError(f"per_unit must be an EvaluationResult, got {shortened(per_unit)}")
         try:
-            msgspec.convert(dict(payload), Report)
+            msgspec.convert(given, Report)
         except msgspec.ValidationError as error:
             raise ReportError(f"this is not a ranking report: {error}") from error
         self._payload = {
             key: _undefined_to_nan(value) if key in _NUMERIC and value is not None else value
-            for key, value in payload.items()
+            for key, value in given.items()
             if key != "hash"
         }
         _check_consistency(self._payload)
-        if "hash" in payload and payload["hash"] != self._hash():
+        if "hash" in given and given["hash"] != self._hash():
             raise ReportError("this report was changed after it was written; make the report again")
         self._per_unit = per_unit
 
@@ -70,7 +73,10 @@ class RankingReport(Mapping[str, Any]):
         return self._per_unit
 
     def __getitem__(self, key: str) -> Any:
-        return self._payload[key]
+        try:
+            return self._payload[key]
+        except KeyError:
+            raise KeyError(f"{key!r} is not in this report, which has {', '.join(self)}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._payload)
@@ -198,10 +204,11 @@ def _read(source: str | bytes | PathLike[str]) -> tuple[bytes, str]:
         return source, "the document"
     if isinstance(source, str) and source.lstrip().startswith("{"):
         return source.encode(), "the document"
+    path = as_path(source, name="source")
     try:
-        return Path(source).read_bytes(), repr(fspath(source))
+        return path.read_bytes(), repr(str(source))
     except OSError as error:
-        raise FileFormatError(f"cannot read {fspath(source)!r}: {error.strerror or error}") from error
+        raise FileFormatError(f"cannot read {str(source)!r}: {error.strerror or error}") from error
 
 
 def _check_consistency(payload: Mapping[str, Any]) -> None:
