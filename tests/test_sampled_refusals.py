@@ -211,3 +211,40 @@ def test_a_correction_that_cannot_be_solved_names_one_that_can():
 def test_a_missing_number_of_negatives_is_named():
     with pytest.raises(InvalidTypeError, match="n_samples has no number at list 1"):
         estimate_rank_distribution([1, 2], 10, [3, None], replacement=True, method="mle")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: expected_sampled_metric([1], 10**9, 5, "ndcg", replacement=True, worst_ranks=[10**9]),
+            "n_items=1000000000 and n_samples=5 need an array of 1000000000 numbers, .* break some of the ties",
+        ),
+        (
+            lambda: correct_sampled([1], 10**9, 5, "ndcg", replacement=True),
+            "need an array of 1000000000 numbers, .*'bias_variance' takes up to 268435456 items; method 'rank' takes",
+        ),
+        (
+            lambda: correct_sampled([1], 10**6, 10**5, "ndcg", replacement=True),
+            "need an array of 10000200001 numbers, .*'bias_variance' takes up to 16383 negatives; method 'rank'",
+        ),
+        (
+            lambda: correct_sampled([1], 10**6, 10**4, "ndcg", method="cls", replacement=True),
+            "method 'cls' takes up to 4095 negatives; method 'rank' takes more",
+        ),
+        (
+            lambda: estimate_rank_distribution([1], 10**8, 10, replacement=True),
+            "need an array of 1100000000 numbers, .*n_items may be up to 24403223 with so many negatives",
+        ),
+    ],
+)
+def test_what_does_not_fit_in_memory_is_refused_before_it_is_made(call, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        call()
+
+
+@pytest.mark.filterwarnings("ignore::rankbound.errors.ReliabilityWarning")
+def test_what_needs_no_table_takes_the_largest_catalogue():
+    # The sampled rank 5 stands for the true rank 1 + (10^9 - 1) * 4 // 100.
+    found = correct_sampled([1, 5], 10**9, 100, "ndcg", method="rank", replacement=True)
+    assert found.value == pytest.approx((1 + 1 / np.log2(40_000_001)) / 2, rel=1e-12)

@@ -32,7 +32,7 @@ Unseen = Literal["miss", "drop"]
 class _NamesChecked(msgspec.StructMeta):
     """Refuses unknown options by name, which a Struct's own constructor does with a bare ``TypeError``."""
 
-    def __call__(cls, *args: Any, **options: Any) -> Any:  # noqa: N804 - of a metaclass
+    def __call__(cls, *args: Any, **options: Any) -> Any:  # noqa: N805 - of a metaclass
         if args:
             raise InvalidTypeError(f"{cls.__name__} takes options by name only, such as k=10, got {shortened(args[0])}")
         _check_names(options, where="options")

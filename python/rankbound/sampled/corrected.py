@@ -9,8 +9,16 @@ import numpy as np
 from rankbound._options import as_choice, as_level, as_non_negative
 from rankbound._validation import as_numpy
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ReliabilityWarning, ShapeError
-from rankbound.sampled.correction import bias_variance_values, monotone_values, values_of_estimated_ranks
-from rankbound.sampled.rank_law import Floats, Ranks, as_rank_bounds, metric_label, values_of_ranks
+from rankbound.sampled.correction import bias_variance_values, estimated_ranks, monotone_values
+from rankbound.sampled.rank_law import (
+    MAX_NUMBERS,
+    Floats,
+    Ranks,
+    as_rank_bounds,
+    check_fits,
+    metric_label,
+    values_of_ranks,
+)
 from rankbound.sampled.results import CorrectedMetric, SampleDesign
 
 METHODS = ("rank", "least_bias", "cls", "bias_variance")
@@ -68,8 +76,9 @@ def correct_sampled(
     Raises
     ------
     InvalidParameterError
-        If ``n_items``, ``n_samples`` or ``replacement`` is unknown, an option or rank is out of range, or the system to
-        solve has a condition number above 1e12, as ``"least_bias"`` has from about 20 negatives on.
+        If ``n_items``, ``n_samples`` or ``replacement`` is unknown, an option or rank is out of range, the method does
+        not fit in memory (up to 2^28 items; 16383 negatives, with ``"cls"`` 4095; ``"rank"`` takes more), or the system
+        to solve has a condition number above 1e12, as ``"least_bias"`` has from about 20 negatives on.
     RankboundError
         Another subclass for arguments of the wrong type, shape or cut-off.
 
@@ -101,13 +110,15 @@ def correct_sampled(
     method = as_choice(method, METHODS, name="method")
     longest = design.n_samples + 1
     best, worst = as_rank_bounds(ranks, worst_ranks, longest, among=f"the item and its {longest - 1} negatives")
-    exact = values_of_ranks(metric, k, design.n_items)
     traits = [str(design), method]
     if method == "rank":
         if prior is not None:
             raise InvalidParameterError("prior is of no use to method 'rank'; leave it out or take another method")
-        rank_values, condition = values_of_estimated_ranks(design, exact), None
+        rank_values = values_of_ranks(metric, k, design.n_items, ranks=estimated_ranks(design))
+        condition = None
     else:
+        _check_fits(design, method)
+        exact = values_of_ranks(metric, k, design.n_items)
         over_ranks = _as_prior(prior, design.n_items)
         if method == "cls":
             _check_unique(design, method)
@@ -161,6 +172,20 @@ def _caveats(design: SampleDesign, method: str, k: int | None, label: str) -> tu
     if method == "rank" and k is not None and k < 1 + design.blind_spot:
         return blind, f"method 'rank' makes {label} 1 for the sampled rank 1 and 0 for all others, whatever k"
     return (blind,)
+
+
+def _check_fits(design: SampleDesign, method: str) -> None:
+    check_fits(
+        design, design.n_items, fits=f"method {method!r} takes up to {MAX_NUMBERS} items; method 'rank' takes more"
+    )
+    # The blocks of "cls" are twice as tall as wide, and as many temporaries are made of them.
+    scale = 16 if method == "cls" else 1
+    most = math.isqrt(MAX_NUMBERS // scale) - 1
+    check_fits(
+        design,
+        scale * (design.n_samples + 1) ** 2,
+        fits=f"method {method!r} takes up to {most} negatives; method 'rank' takes more",
+    )
 
 
 def _check_unique(design: SampleDesign, method: str) -> None:

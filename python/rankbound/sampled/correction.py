@@ -7,30 +7,28 @@ true rank ``r``, ``D`` the diagonal of the prior over true ranks, ``M`` the exac
 import numpy as np
 
 from rankbound.errors import InvalidParameterError
-from rankbound.sampled.rank_law import Floats, blocks_of_law
+from rankbound.sampled.rank_law import Floats, Ranks, blocks_of_law
 from rankbound.sampled.results import SampleDesign
 
 # Beyond it a solution in doubles has no correct digits to speak of.
 MAX_CONDITION = 1e12
 
 
-def values_of_estimated_ranks(design: SampleDesign, exact: Floats) -> Floats:
-    """Return the value of the rank that has the sampled rank's share of better items.
+def estimated_ranks(design: SampleDesign) -> Ranks:
+    """Return the true rank that has each sampled rank's share of better items.
 
     Parameters
     ----------
     design : SampleDesign
         How negatives are drawn.
-    exact : ndarray of shape (n_items,)
-        Value of each true rank.
 
     Returns
     -------
-    ndarray of shape (n_samples + 1,)
-        Value of each sampled rank.
+    ndarray of shape (n_samples + 1,), dtype int64
+        From 1 to ``n_items``.
     """
     drawn_above = np.arange(design.n_samples + 1)
-    return exact[(design.n_items - 1) * drawn_above // design.n_samples]
+    return 1 + (design.n_items - 1) * drawn_above // design.n_samples
 
 
 def bias_variance_values(design: SampleDesign, exact: Floats, prior: Floats, gamma: float) -> tuple[Floats, float]:

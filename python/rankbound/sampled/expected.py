@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from rankbound.sampled.rank_law import Floats, Ranks, as_rank_bounds, blocks_of_law, metric_label, values_of_ranks
+from rankbound.sampled.rank_law import (
+    Floats,
+    Ranks,
+    as_rank_bounds,
+    blocks_of_law,
+    check_fits,
+    metric_label,
+    values_of_ranks,
+)
 from rankbound.sampled.results import SampleDesign, SampledMetric
 
 
@@ -85,6 +93,8 @@ def _moments(design: SampleDesign, worth: Floats, best: Ranks, worst: Ranks) -> 
     needed = np.zeros(worst.max() + 1, dtype=np.bool_)
     for start, end in pairs.T:
         needed[start : end + 1] = True
+    n_needed = int(np.count_nonzero(needed))
+    check_fits(design, n_needed, fits="from ranks to worst_ranks too many ranks are open; break some of the ties")
     ranks = np.flatnonzero(needed)
     of_ranks, within = np.empty(len(ranks)), np.empty(len(ranks))
     for rows, law in blocks_of_law(design, ranks):

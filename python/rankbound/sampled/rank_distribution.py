@@ -11,7 +11,16 @@ from rankbound._labels import as_vector, describe_kind, split_missing
 from rankbound._options import as_choice, as_count, as_non_negative
 from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.sampled.entropy import most_even_fit
-from rankbound.sampled.rank_law import Floats, Ranks, as_rank_bounds, metric_label, rank_law, values_of_ranks
+from rankbound.sampled.rank_law import (
+    MAX_NUMBERS,
+    Floats,
+    Ranks,
+    as_rank_bounds,
+    blocks_of_law,
+    check_fits,
+    metric_label,
+    values_of_ranks,
+)
 from rankbound.sampled.results import SampleDesign, SampledResult
 
 METHODS = ("mle", "mes")
@@ -107,7 +116,7 @@ def estimate_rank_distribution(
     Returns
     -------
     RankDistribution
-        Memory grows as ``n_items * n_samples``.
+        Memory grows as ``n_items * n_samples``, which may be up to about 2^28.
 
     Raises
     ------
@@ -147,7 +156,13 @@ def estimate_rank_distribution(
         _histogram(best[lists], worst[lists], design.n_samples + 1) / len(best)
         for lists, design in zip(lists_of, designs, strict=True)
     ]
-    laws = [rank_law(design, np.arange(1, design.n_items + 1)) for design in designs]
+    width = sum(design.n_samples + 1 for design in designs)
+    check_fits(
+        designs[-1],
+        width * designs[-1].n_items,
+        fits=f"n_items may be up to {MAX_NUMBERS // width} with so many negatives; correct_sampled takes more",
+    )
+    laws = [_law(design) for design in designs]
     if method == "mle":
         iterations = as_count(n_iterations, name="n_iterations")
         probabilities = _most_likely(laws, shares, iterations)
@@ -179,6 +194,13 @@ def _as_sizes(n_samples: Any, n_items: Any, replacement: Any) -> Ranks:
     if missing.any():
         raise InvalidTypeError(f"n_samples has no number at list {int(missing.argmax())}; give every list one")
     return sizes
+
+
+def _law(design: SampleDesign) -> Floats:
+    law = np.empty((design.n_items, design.n_samples + 1))
+    for rows, block in blocks_of_law(design):
+        law[rows] = block
+    return law
 
 
 def _histogram(best: Ranks, worst: Ranks, n_ranks: int) -> Floats:

@@ -21,6 +21,8 @@ _AT_LEAST_ONE = ("hit", "hit_rate", "recall")
 METRICS = (*_AT_LEAST_ONE, "mrr", "map", "ndcg", "auc")
 # Entries of the law held at once: they and their temporaries stay in a cache.
 _BLOCK = 1 << 16
+# Numbers in the largest array that is ever made: 2 GiB.
+MAX_NUMBERS = 2**28
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int64]
@@ -58,8 +60,32 @@ def metric_label(metric: Any, k: Any) -> str:
     return f"{name}@{as_cut_off(k)}"
 
 
-def values_of_ranks(metric: str, k: int | None, n_ranks: int) -> Floats:
-    """Return what each rank from 1 to ``n_ranks`` is worth in a list of that length.
+def check_fits(design: SampleDesign, n_numbers: int, *, fits: str) -> None:
+    """Refuse a design whose arrays would not fit in memory, before they are made.
+
+    Parameters
+    ----------
+    design : SampleDesign
+        How negatives are drawn.
+    n_numbers : int
+        Numbers in the largest array.
+    fits : str
+        What would fit, for the message.
+
+    Raises
+    ------
+    InvalidParameterError
+        If they are more than ``MAX_NUMBERS``.
+    """
+    if n_numbers > MAX_NUMBERS:
+        raise InvalidParameterError(
+            f"n_items={design.n_items} and n_samples={design.n_samples} need an array of {n_numbers} numbers, above "
+            f"the {MAX_NUMBERS} that are held in memory: {fits}"
+        )
+
+
+def values_of_ranks(metric: str, k: int | None, n_ranks: int, *, ranks: Ranks | None = None) -> Floats:
+    """Return what ranks are worth in a list.
 
     Parameters
     ----------
@@ -67,22 +93,25 @@ def values_of_ranks(metric: str, k: int | None, n_ranks: int) -> Floats:
         Accepted by :func:`metric_label`.
     n_ranks : int
         Length of the list, at least 2.
+    ranks : ndarray of int64, or None, default None
+        Ranks from 1 to ``n_ranks``; None takes all.
 
     Returns
     -------
-    ndarray of shape (n_ranks,)
+    ndarray of shape (n_ranks,), or that of ``ranks``
         Values between 0 and 1; 0 beyond ``k``.
     """
-    ranks = np.arange(1, n_ranks + 1, dtype=np.float64)
+    places = np.arange(1.0, n_ranks + 1) if ranks is None else ranks.astype(np.float64)
     if metric == "auc":
-        return (n_ranks - ranks) / (n_ranks - 1)
+        return (n_ranks - places) / (n_ranks - 1)
     if metric in _AT_LEAST_ONE:
-        values = np.ones(n_ranks)
+        values = np.ones(len(places))
     elif metric == "ndcg":
-        values = 1 / np.log2(1 + ranks)
+        values = 1 / np.log2(1 + places)
     else:
-        values = 1 / ranks
-    values[n_ranks if k is None else k :] = 0
+        values = 1 / places
+    if k is not None:
+        values[places > k] = 0
     return values
 
 
@@ -144,8 +173,9 @@ def blocks_of_law(design: SampleDesign, ranks: Ranks | None = None) -> Iterator[
         Their law.
     """
     n_ranks = design.n_items if ranks is None else len(ranks)
-    # A QR update wants blocks that are taller than wide.
-    step = max(_BLOCK // (design.n_samples + 1), 2 * design.n_samples)
+    # Over all ranks, whose blocks a QR update wants to be taller than wide.
+    least = 2 * design.n_samples if ranks is None else 1
+    step = max(_BLOCK // (design.n_samples + 1), least)
     for start in range(0, n_ranks, step):
         rows = slice(start, min(start + step, n_ranks))
         yield rows, rank_law(design, np.arange(rows.start + 1, rows.stop + 1) if ranks is None else ranks[rows])
