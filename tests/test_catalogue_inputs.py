@@ -161,7 +161,7 @@ def test_batches_of_embeddings_merge():
         (
             lambda: catalogue.exposure(Embeddings(QUERIES, ITEMS), 2, exclude=EXCLUDE[:2]),
             errors.ShapeError,
-            "queries x items has",
+            "exclude has shape .* but there are 12 queries and 9 items; it must be",
         ),
         (
             lambda: catalogue.exposure(Embeddings(QUERIES, ITEMS), 2, exclude=np.ones_like(EXCLUDE)),

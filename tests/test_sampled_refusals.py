@@ -243,7 +243,6 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_is_made(call, message)
         call()
 
 
-@pytest.mark.filterwarnings("ignore::rankbound.errors.ReliabilityWarning")
 def test_what_needs_no_table_takes_the_largest_catalogue():
     # The sampled rank 5 stands for the true rank 1 + (10^9 - 1) * 4 // 100.
     found = correct_sampled([1, 5], 10**9, 100, "ndcg", method="rank", replacement=True)

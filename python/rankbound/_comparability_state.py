@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import UNREADABLE, as_path, atomic_write
+from rankbound._files import UNREADABLE, as_path, atomic_write, why_unreadable
 from rankbound._labels import as_class_ids, show
 from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, RankboundError, ShapeError, StateError
@@ -236,7 +236,8 @@ class ComparabilityState:
             raise FileFormatError(f"there is no file {name!r}; write it with state.save(path)") from error
         except UNREADABLE as error:
             raise FileFormatError(
-                f"{name!r} is no comparability state, or damaged ({error}); write it again with state.save(path)"
+                f"{name!r} is no comparability state, or damaged ({why_unreadable(error)}); write it again with "
+                "state.save(path)"
             ) from error
         schema = metadata.pop("schema", None)
         if schema != SCHEMA_VERSION:
@@ -248,7 +249,9 @@ class ComparabilityState:
             knots = {key: stored.pop(f"knots_{key}") for key in _KNOT_NAMES} if "knots_values" in stored else None
             state = cls(**metadata, **stored, knots=PercentileKnots(**knots) if knots else None)
         except (RankboundError, *UNREADABLE) as error:
-            raise FileFormatError(f"{name!r} is damaged ({error}); fit and save the state again") from error
+            raise FileFormatError(
+                f"{name!r} is damaged ({why_unreadable(error)}); fit and save the state again"
+            ) from error
         if state.fingerprint != fingerprint:
             raise FileFormatError(f"{name!r} was changed after it was saved; fit and save the state again")
         return state

@@ -121,7 +121,7 @@ def marked_too(exclusion: Exclusion | None, mask: NDArray[np.bool_], shape: tupl
 
 
 def as_exclusion(
-    exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64], *, scores: str = "proba"
+    exclude: Any, shape: tuple[int, int], rows: NDArray[np.int64], *, scores: str | None = "proba"
 ) -> Exclusion | None:
     """Return the excluded columns of each graded list.
 
@@ -133,8 +133,8 @@ def as_exclusion(
         Shape of the scores.
     rows : ndarray of shape (n_lists,), dtype int64
         Row of the scores of each graded list.
-    scores : str, default "proba"
-        The argument that holds the scores, for messages.
+    scores : str or None, default "proba"
+        The argument that holds the scores, for messages; None if they come from embeddings.
 
     Returns
     -------
@@ -183,6 +183,11 @@ def _checked(exclude: Any) -> Any:
     return matrix
 
 
-def _check_shape(given: tuple[int, ...], shape: tuple[int, int], scores: str) -> None:
+def _check_shape(given: tuple[int, ...], shape: tuple[int, int], scores: str | None) -> None:
     if tuple(given) != tuple(shape):
+        if scores is None:
+            raise ShapeError(
+                f"exclude has shape {tuple(given)}, but there are {shape[0]} queries and {shape[1]} items; it must be "
+                f"{tuple(shape)}"
+            )
         raise ShapeError(f"exclude has shape {tuple(given)}, but {scores} has {tuple(shape)}; they must be the same")

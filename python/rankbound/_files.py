@@ -35,6 +35,13 @@ UNREADABLE = (
 )
 
 
+def why_unreadable(error: BaseException) -> str:
+    """Return what one of these errors says of a file."""
+    if isinstance(error, KeyError):
+        return f"it lacks {str(error.args[0]).removesuffix(' is not a file in the archive')!r}"
+    return str(error)
+
+
 def as_path(path: Any, *, name: str = "path") -> Path:
     """Return the name of a file.
 

@@ -20,7 +20,7 @@ NO_TRUTH = -2
 _KINDS = {"i": "integers", "U": "strings", "S": "bytes", "f": "floats", "b": "booleans", "M": "dates", "m": "durations"}
 
 
-def as_class_ids(classes: Any, n_classes: int | None = None) -> NDArray[Any]:
+def as_class_ids(classes: Any, n_classes: int | None = None, *, name: str = "classes") -> NDArray[Any]:
     """Return the ids of the columns as a one-dimensional array without objects.
 
     Parameters
@@ -29,6 +29,8 @@ def as_class_ids(classes: Any, n_classes: int | None = None) -> NDArray[Any]:
         Distinct ids of one kind: integers, strings, bytes, dates, ...
     n_classes : int or None, default None
         The number of columns there must be, if known.
+    name : str, default "classes"
+        The argument, for messages.
 
     Returns
     -------
@@ -46,24 +48,26 @@ def as_class_ids(classes: Any, n_classes: int | None = None) -> NDArray[Any]:
     DuplicateItemError
         Naming the id that occurs twice.
     """
-    ids, missing = split_missing(as_vector(classes, name="classes"), name="classes")
+    ids, missing = split_missing(as_vector(classes, name=name), name=name)
     if missing.any():
-        raise InvalidTypeError(f"classes has no id at position {int(missing.argmax())}; name every column")
+        raise InvalidTypeError(f"{name} has no id at position {int(missing.argmax())}; name every column")
     if len(ids) == 0:
-        raise EmptyInputError("classes is empty: there is nothing to rank")
+        raise EmptyInputError(f"{name} is empty: there is nothing to rank")
     if n_classes is not None and len(ids) != n_classes:
-        raise ShapeError(f"classes has {len(ids)} ids for {n_classes} columns; give one id per column, in their order")
+        raise ShapeError(f"{name} has {len(ids)} ids for {n_classes} columns; give one id per column, in their order")
     order = np.argsort(ids, kind="stable")
     twice = np.flatnonzero(ids[order[1:]] == ids[order[:-1]])
     if len(twice):
         first, second = order[twice[0]], order[twice[0] + 1]
         raise DuplicateItemError(
-            f"classes has {show(ids[first])} at positions {first} and {second}; name each class once"
+            f"{name} has {show(ids[first])} at positions {first} and {second}; name each class once"
         )
     return ids
 
 
-def label_indices(y: Any, classes: Any, n_classes: int | None, *, name: str = "y_true") -> NDArray[np.int64]:
+def label_indices(
+    y: Any, classes: Any, n_classes: int | None, *, name: str = "y_true", classes_name: str = "classes"
+) -> NDArray[np.int64]:
     """Return the column index of each label.
 
     Parameters
@@ -75,8 +79,8 @@ def label_indices(y: Any, classes: Any, n_classes: int | None, *, name: str = "y
         Ids of the columns.
     n_classes : int or None
         Number of columns; needed without ``classes``.
-    name : str, default "y_true"
-        The argument, for messages.
+    name, classes_name : str
+        The arguments, for messages.
 
     Returns
     -------
@@ -98,7 +102,7 @@ def label_indices(y: Any, classes: Any, n_classes: int | None, *, name: str = "y
             raise InvalidParameterError(f"{name} cannot be read without the classes: pass classes= or n_classes=")
         indices = _as_indices(values, missing, n_classes, name)
     else:
-        indices = _find(values, missing, as_class_ids(classes, n_classes), name)
+        indices = _find(values, missing, as_class_ids(classes, n_classes, name=classes_name), name, classes_name)
     indices[missing] = NO_TRUTH
     return indices
 
@@ -212,14 +216,17 @@ def _as_indices(values: NDArray[Any], missing: NDArray[np.bool_], n_classes: int
     return indices
 
 
-def _find(values: NDArray[Any], missing: NDArray[np.bool_], ids: NDArray[Any], name: str) -> NDArray[np.int64]:
+def _find(
+    values: NDArray[Any], missing: NDArray[np.bool_], ids: NDArray[Any], name: str, classes_name: str
+) -> NDArray[np.int64]:
     if missing.all():
         return np.full(len(values), NO_TRUTH, dtype=np.int64)
     if values.dtype.kind == "f" and ids.dtype.kind == "i":
         values = _integral(values, missing, name)
     if values.dtype.kind != ids.dtype.kind:
         raise InvalidTypeError(
-            f"{name} holds {describe_kind(values)}, but classes holds {describe_kind(ids)}; convert one to the other"
+            f"{name} holds {describe_kind(values)}, but {classes_name} holds {describe_kind(ids)}; convert one to the "
+            "other"
         )
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]

@@ -3,7 +3,8 @@
 import math
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -212,6 +213,26 @@ def as_mapping(value: Any, *, name: str) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     raise InvalidTypeError(f"{name} must be a mapping, such as a dict, got {shortened(value)}")
+
+
+@contextmanager
+def about(place: str) -> Iterator[None]:
+    """Put before what is refused which argument or file it is about.
+
+    Parameters
+    ----------
+    place : str
+        What begins the message.
+
+    Yields
+    ------
+    None
+        Errors keep their class.
+    """
+    try:
+        yield
+    except RankboundError as error:
+        raise type(error)(f"{place}: {error}") from error
 
 
 def shortened(value: Any) -> str:

@@ -180,15 +180,16 @@ def check_exact_integers(matrix: NDArray[Any], *, name: str = "proba") -> None:
             )
 
 
-def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool = False, name: str = "proba") -> None:
+def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool | None = False, name: str = "proba") -> None:
     """Refuse scores that are not finite.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_rows, n_classes)
         From :func:`as_score_matrix`.
-    mask_neg_inf : bool, default False
-        Whether ``-inf`` is allowed, as the mark of an item that is no candidate.
+    mask_neg_inf : bool or None, default False
+        Whether ``-inf`` is allowed, as the mark of an item that is no candidate; None where the caller has no such
+        option.
     name : str, default "proba"
         The argument, for messages.
 
@@ -203,9 +204,10 @@ def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool = False, name: str 
         accepted = (block < np.inf) if mask_neg_inf else np.isfinite(block)
         if not accepted.all():
             row, column = np.argwhere(~accepted)[0]
+            hint = "" if mask_neg_inf is None else " (with mask_neg_inf=True -inf marks an item that is no candidate)"
             raise NonFiniteScoreError(
-                f"{name} has {block[row, column]} at row {first + row}, column {column}: every score must be finite "
-                "(with mask_neg_inf=True -inf marks an item that is no candidate)"
+                f"{name} has {block[row, column]} at row {first + row}, column {column}: every score must be finite"
+                + hint
             )
 
 

@@ -6,11 +6,11 @@ from typing import Any, TypedDict
 import numpy as np
 
 from rankbound._exclusion import as_exclusion
-from rankbound._options import as_choice, as_flag, resolve_num_threads
+from rankbound._options import as_choice, as_flag, did_you_mean, resolve_num_threads
 from rankbound._validation import as_numpy, as_score_matrix
 from rankbound.catalogue.accumulator import Accumulator, check_keys
 from rankbound.catalogue.exposure import Exposure
-from rankbound.catalogue.parse import parse_catalogue
+from rankbound.catalogue.parse import CATALOGUE_NAMES, parse_catalogue
 from rankbound.catalogue.source import EmbeddedItems, ListedItems, ScoredItems, Source
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import EmptyInputError, InvalidKError, InvalidParameterError, InvalidTypeError, ShapeError
@@ -67,7 +67,8 @@ class CatalogueEvaluator:
         for one in given:
             metric = parse_catalogue(one) if isinstance(one, str) else one
             if not isinstance(metric, CatalogueMetric):
-                raise InvalidTypeError(f"metrics has {one!r}, which is no catalogue metric")
+                hint = f"; {did_you_mean(one.partition('@')[0], CATALOGUE_NAMES)}" if isinstance(one, str) else ""
+                raise InvalidTypeError(f"metrics has {one!r}, which is no catalogue metric{hint}")
             parsed.append(metric)
         if not parsed:
             raise InvalidParameterError("metrics is empty; name at least one")
@@ -232,7 +233,7 @@ def as_source(
         if neg_inf:
             raise InvalidParameterError("mask_neg_inf is for scores; name what is no candidate in exclude")
         shape = (len(recommendations), recommendations.n_items)
-        excluded = as_exclusion(exclude, shape, np.arange(shape[0]), scores="queries x items")
+        excluded = as_exclusion(exclude, shape, np.arange(shape[0]), scores=None)
         return EmbeddedItems(recommendations, excluded), threads
     if as_numpy(recommendations, name="recommendations").ndim != 2:
         raise ShapeError(

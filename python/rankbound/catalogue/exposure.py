@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import UNREADABLE, as_path, atomic_write
+from rankbound._files import UNREADABLE, as_path, atomic_write, why_unreadable
 from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError, RankboundError
 
@@ -222,7 +222,9 @@ class Exposure:
         except FileNotFoundError as error:
             raise FileFormatError(f"there is no file {name!r}; write it with exposure.save(path)") from error
         except (RankboundError, *UNREADABLE) as error:
-            raise FileFormatError(f"{name!r} is no saved exposure, or damaged ({error}); save it again") from error
+            raise FileFormatError(
+                f"{name!r} is no saved exposure, or damaged ({why_unreadable(error)}); save it again"
+            ) from error
 
     def __repr__(self) -> str:
         return f"<Exposure of {self.n_items} items by the top {self.k} of {self.n_lists} lists>"

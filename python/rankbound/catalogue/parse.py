@@ -30,13 +30,17 @@ _WITH_DATA: dict[str, str] = {
 }
 
 
+CATALOGUE_NAMES = (*_WITHOUT_DATA, *_WITH_DATA)
+"""Every catalogue metric by the name that begins its label."""
+
+
 def parse_catalogue(label: str) -> CatalogueMetric | None:
     """Return the catalogue metric that a label such as ``"catalog_coverage@10"`` names.
 
     Parameters
     ----------
     label : str
-        A name and a cut-off.
+        A name and a cut-off. Upper and lower case are the same.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def parse_catalogue(label: str) -> CatalogueMetric | None:
     InvalidParameterError
         If the metric needs data, which a label cannot hold, or the cut-off is missing.
     """
-    name, _, cut = label.strip().partition("@")
+    name, _, cut = label.strip().lower().partition("@")
     if name in _WITH_DATA:
         raise InvalidParameterError(f"{label!r} needs data that no label can hold: pass {_WITH_DATA[name]}")
     if name not in _WITHOUT_DATA:

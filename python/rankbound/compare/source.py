@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import rankbound
 from rankbound import _core
 from rankbound._labels import as_vector, show, split_missing
+from rankbound._options import about
 from rankbound._validation import MAX_MAGNITUDE, as_numpy
 from rankbound.compare.protocol import protocol_differences
 from rankbound.errors import ComparisonError, EmptyInputError, InvalidTypeError, ShapeError
@@ -134,7 +135,9 @@ def read_source(result: Any, name: str) -> Source:
         If it is no result, or contradicts itself.
     """
     if isinstance(result, (str, PathLike)):
-        return read_source(rankbound.EvaluationResult.load(fspath(result)), name)
+        with about(name):
+            loaded = rankbound.EvaluationResult.load(result)
+        return read_source(loaded, name)
     if isinstance(result, PerUnitReport):
         if result.per_unit is None:
             raise ComparisonError(f"{name} has no values per unit and cannot be paired; pass the result saved with it")

@@ -21,7 +21,7 @@ def read(y_true: Any, y_score: Any) -> tuple[Targets, NDArray[Any]]:
         raise ShapeError(
             f"y_true has shape {(len(targets), targets.n_items)}, but y_score has {matrix.shape}; they must be the same"
         )
-    check_finite(matrix, name="y_score")
+    check_finite(matrix, mask_neg_inf=None, name="y_score")
     return targets, matrix
 
 

@@ -132,6 +132,7 @@ def evaluate(  # noqa: PLR0917 - the signature of ranx
     names = _as_names(metrics)
     with_mean, with_std = as_flag(return_mean, name="return_mean"), as_flag(return_std, name="return_std")
     save = as_flag(save_results_in_run, name="save_results_in_run")
+    threads = as_count(threads, name="threads")
     queries, values = _values(qrels, run, names, threads=threads, comparable=make_comparable)
     means = {name: _core.exact_mean(values[name]) for name in names}
     deviations = {name: float(np.std(values[name])) for name in names}
@@ -204,6 +205,7 @@ def compare(  # noqa: PLR0917 - the signature of ranx
     b  poor   0.500   0.000
     """
     names = _as_names(metrics)
+    threads = as_count(threads, name="threads")
     largest_p = as_level(max_p, name="max_p")
     permutations = as_resamples(n_permutations, name="n_permutations")
     seed = as_count(random_seed, name="random_seed")

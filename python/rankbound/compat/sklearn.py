@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._labels import as_class_ids, as_vector, label_indices, show, split_missing
 from rankbound._options import as_cut_off, as_flag, as_non_negative, resolve_num_threads
-from rankbound._validation import as_numpy, as_score_matrix
+from rankbound._validation import as_numpy, as_score_matrix, check_finite
 from rankbound.compat._groups import groups_by_list
 from rankbound.compat._rows import as_weights, average, evaluate, profiles_of, read
 from rankbound.errors import (
@@ -198,6 +198,7 @@ def top_k_accuracy_score(
     if len(classes) <= 2 and (scores.ndim == 1 or scores.shape[1:] == (1,)):
         scores = _with_threshold(scores.reshape(len(scores)))
     matrix = as_score_matrix(scores, name="y_score")
+    check_finite(matrix, mask_neg_inf=None, name="y_score")
     if matrix.shape[1] != len(classes):
         raise ShapeError(
             f"y_score has {matrix.shape[1]} columns for {len(classes)} labels; give one column per label, and name the "
@@ -207,7 +208,7 @@ def top_k_accuracy_score(
         raise ShapeError(f"y_true has {len(truth)} entries, but y_score has {len(matrix)} rows")
     if cut_off >= len(classes):
         warnings.warn(f"k={cut_off} takes all {len(classes)} labels, so that every row is a hit", stacklevel=2)
-    columns = label_indices(truth, classes, len(classes))
+    columns = label_indices(truth, classes, len(classes), classes_name="labels")
     if (columns < 0).any():
         row = int((columns < 0).argmax())
         raise UnknownLabelError(f"y_true has {show(truth[row])} at row {row}, which is not in labels")
@@ -381,7 +382,7 @@ def _sorted_labels(truth: NDArray[Any], labels: Any) -> NDArray[Any]:
         raise EmptyInputError("y_true is empty: there is nothing to evaluate")
     if labels is None:
         return np.unique(truth)
-    classes = as_class_ids(labels)
+    classes = as_class_ids(labels, name="labels")
     if (classes[1:] < classes[:-1]).any():
         raise InvalidParameterError("labels is not sorted; sort it, and the columns of y_score with it")
     return classes

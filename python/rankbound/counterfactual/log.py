@@ -123,7 +123,10 @@ def read_log(log: Any, *, n_queries: Any, propensities: bool, groups: str | None
         units, n_units = _unit_codes(columns[groups], codes, queries, groups, total)
     ranks = as_numbers(columns["logged_rank"], name="log['logged_rank']")
     _check_rows(
-        (ranks >= 1) & (ranks <= MAX_RANK) & (ranks == np.floor(ranks)), ranks, "logged_rank", "ranks count from 1"
+        (ranks >= 1) & (ranks <= MAX_RANK) & (ranks == np.floor(ranks)),
+        ranks,
+        "logged_rank",
+        "ranks are integers from 1",
     )
     clicks = as_numbers(columns["click"], name="log['click']")
     _check_rows((clicks == 0) | (clicks == 1), clicks, "click", "a shown item is clicked (1) or not (0)")

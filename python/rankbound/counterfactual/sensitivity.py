@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._tables import as_numbers, read_columns
+from rankbound._validation import as_finite_vector
 from rankbound.counterfactual.log import place, read_log
 from rankbound.counterfactual.rank_weights import RankWeight, as_clip
 from rankbound.errors import InvalidParameterError
@@ -154,8 +154,7 @@ def _crossing(gap: Callable[[float], float], etas: Floats, gaps: Floats) -> floa
 
 
 def _as_etas(etas: Any) -> Floats:
-    columns = read_columns({"etas": etas}, ["etas"], name="the argument")
-    exponents = as_numbers(columns["etas"], name="etas")
-    if not (np.isfinite(exponents).all() and (exponents >= 0).all() and (np.diff(exponents) > 0).all()):
-        raise InvalidParameterError(f"etas must be ascending and at least 0, got {exponents.tolist()}")
+    exponents = as_finite_vector(etas, name="etas", of="exponent", minimum=0)
+    if not (np.diff(exponents) > 0).all():
+        raise InvalidParameterError(f"etas must be ascending, got {exponents.tolist()}")
     return exponents

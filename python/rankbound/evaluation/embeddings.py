@@ -121,7 +121,7 @@ def evaluate_embeddings(
         )
     plan = as_plan(metrics, width=shape[1])
     threads = resolve_num_threads(num_threads)
-    excluded = as_exclusion(exclude, shape, np.arange(shape[0]), scores="queries x items")
+    excluded = as_exclusion(exclude, shape, np.arange(shape[0]), scores=None)
     drop = as_choice(unseen, ("miss", "drop"), name="unseen") == "drop"
     masked: list[int] = []
 

@@ -53,18 +53,10 @@ class RankedLists:
 
     def __post_init__(self) -> None:
         """Check the arrays against one another."""
-        indices = as_numpy(self.indices, name="indices")
-        if indices.ndim != 2:
-            raise ShapeError(f"indices has shape {indices.shape}; it must have two dimensions: rows and places")
-        if indices.dtype.kind not in "iu":
-            if indices.size:
-                raise InvalidTypeError(f"indices has dtype {indices.dtype}; item indices must be integers")
-            indices = indices.astype(np.int64)
-        if indices.dtype == np.uint64 and indices.size and indices.max() >= 2**63:
-            raise InvalidTypeError(f"indices has {indices.max()}; item indices must be below 2^63")
+        indices = _indices(self.indices, name="indices")
         put = object.__setattr__
         put(self, "indices", indices)
-        put(self, "scores", None if self.scores is None else _scores(self.scores, indices.shape))
+        put(self, "scores", None if self.scores is None else _scores(self.scores, indices, name="scores", of="indices"))
         put(self, "n_items", None if self.n_items is None else as_count(self.n_items, name="n_items"))
         put(self, "lengths", None if self.lengths is None else _lengths(self.lengths, indices.shape))
 
@@ -147,7 +139,11 @@ def as_ranked_lists(predictions: Any, *, name: str = "predictions") -> RankedLis
         shape = predictions.shape
         if not isinstance(shape, Sequence) or len(shape) != 2:
             raise ShapeError(f"{name}.shape is {shape!r}; it must be (number of lists, number of items)")
-        lists = RankedLists(predictions.cols, predictions.vals, shape[1])
+        # Checked here under the names that the caller knows.
+        cols, vals = f"{name}.cols", f"{name}.vals"
+        indices = _indices(predictions.cols, name=cols)
+        scores = None if predictions.vals is None else _scores(predictions.vals, indices, name=vals, of=cols)
+        lists = RankedLists(indices, scores, as_count(shape[1], name=f"{name}.shape[1]"))
         if as_count(shape[0], name=f"{name}.shape[0]") != len(lists):
             raise ShapeError(f"{name}.shape says {shape[0]} lists, but {name}.cols has {len(lists)} rows")
         return lists
@@ -156,17 +152,32 @@ def as_ranked_lists(predictions: Any, *, name: str = "predictions") -> RankedLis
             f"{name} is a sparse matrix, which has no order: pass RankedLists(indices, scores), or its dense form to "
             "evaluate_scores"
         )
-    return RankedLists(predictions)
+    return RankedLists(_indices(predictions, name=name))
 
 
-def _scores(scores: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    array = as_numpy(scores, name="scores")
+def _indices(indices: Any, *, name: str) -> NDArray[Any]:
+    array = as_numpy(indices, name=name)
+    if array.ndim != 2:
+        raise ShapeError(f"{name} has shape {array.shape}; it must have two dimensions: rows and places")
+    if array.dtype.kind not in "iu":
+        if array.size:
+            raise InvalidTypeError(f"{name} has dtype {array.dtype}; item indices must be integers")
+        array = array.astype(np.int64)
+    if array.dtype == np.uint64 and array.size and array.max() >= 2**63:
+        raise InvalidTypeError(f"{name} has {array.max()}; item indices must be below 2^63")
+    return array
+
+
+def _scores(scores: Any, indices: NDArray[Any], *, name: str, of: str) -> NDArray[Any]:
+    array = as_numpy(scores, name=name)
     if array.dtype.kind not in "fiu" or array.dtype.char == "g":
-        raise InvalidTypeError(f"scores has dtype {array.dtype}; scores must be float16/32/64 or integers")
-    if array.shape != shape:
-        raise ShapeError(f"scores has shape {array.shape}, but indices has {shape}; give one score per listed item")
+        raise InvalidTypeError(f"{name} has dtype {array.dtype}; scores must be float16/32/64 or integers")
+    if array.shape != indices.shape:
+        raise ShapeError(
+            f"{name} has shape {array.shape}, but {of} has {indices.shape}; give one score per listed item"
+        )
     if array.dtype.kind in "iu" and array.size and np.abs(array.astype(np.float64)).max() >= 2.0**53:
-        raise InvalidTypeError("scores has integers of 2^53 or more, which float64 merges; rescale them")
+        raise InvalidTypeError(f"{name} has integers of 2^53 or more, which float64 merges; rescale them")
     return array
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankbound.catalogue.parse import parse_catalogue
+from rankbound.catalogue.parse import CATALOGUE_NAMES, parse_catalogue
 from rankbound.catalogue.spec import CatalogueMetric
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError
 from rankbound.evaluation.customs import own_copy
 from rankbound.evaluation.targets import Targets
-from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, RPrecision, parse
+from rankbound.metrics import NDCG, CalibratedRecall, MetricSpec, RankingMetric, RPrecision
+from rankbound.metrics.parse import parse_among
 from rankbound.metrics.spec import CoreMetric
 
 _RESERVED = ("n_rows", "n_scored_rows", "n_units", "debug", "sample_id")
@@ -141,7 +142,7 @@ def as_plan(metrics: Any, *, width: int | None) -> Plan:
 
 def _parsed(label: str) -> MetricSpec | CatalogueMetric:
     catalogue = parse_catalogue(label)
-    return parse(label) if catalogue is None else catalogue
+    return parse_among(label, CATALOGUE_NAMES) if catalogue is None else catalogue
 
 
 def _label(metric: MetricSpec | RankingMetric | CatalogueMetric) -> str:

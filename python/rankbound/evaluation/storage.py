@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._digest import digest, hash_of
-from rankbound._files import UNREADABLE, as_path, atomic_write
+from rankbound._files import UNREADABLE, as_path, atomic_write, why_unreadable
 from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
 from rankbound.evaluation.result import PLAIN_FIELDS, EvaluationResult
 
@@ -57,15 +57,17 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
     name = os.fspath(path)
     try:
         header, columns = read(Path(path))
-        if header["format"] != FORMAT:
-            raise ValueError("another format")
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise ValueError("it is of another format")
         schema, names, stored_hash = header["schema"], header["columns"], header.pop("hash")
     except FileNotFoundError as error:
         raise FileFormatError(f"there is no file {name!r}; write it with result.save(path)") from error
     except RankboundError:
         raise
     except UNREADABLE as error:
-        raise FileFormatError(f"{name!r} is no saved evaluation, or damaged ({_why(error)}); save it again") from error
+        raise FileFormatError(
+            f"{name!r} is no saved evaluation, or damaged ({why_unreadable(error)}); save it again"
+        ) from error
     if schema != SCHEMA_VERSION:
         raise FileFormatError(
             f"{name!r} has schema version {schema}, this rankbound reads {SCHEMA_VERSION}; save it again"
@@ -73,6 +75,8 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
     try:
         fields = {name: header[name] for name in PLAIN_FIELDS}
         debug = fields.pop("debug_rows")
+        if len(names or []) != len(columns):
+            raise ValueError(f"it names {len(names or [])} columns, but holds {len(columns)}")
         per_user = dict(zip(names or [], columns, strict=True))
         result = EvaluationResult(
             **fields,
@@ -81,14 +85,10 @@ def load(path: str | os.PathLike[str]) -> EvaluationResult:
             per_user=per_user if names else None,
         )
     except (RankboundError, *UNREADABLE) as error:
-        raise FileFormatError(f"{name!r} is damaged ({_why(error)}); save the result again") from error
+        raise FileFormatError(f"{name!r} is damaged ({why_unreadable(error)}); save the result again") from error
     if stored_hash != _hash(header, columns):
         raise FileFormatError(f"{name!r} was changed after it was saved; save the result again")
     return result
-
-
-def _why(error: BaseException) -> str:
-    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _hash(header: dict[str, Any], columns: list[NDArray[Any]]) -> str:
@@ -108,16 +108,24 @@ def _read_npz(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
             # numpy takes anything else for a pickle, and says how to load one.
             raise ValueError("it is no whole npz archive")
     with np.load(path, allow_pickle=False) as archive:
+        if "header" not in archive.files:
+            raise ValueError(f"it holds other arrays: {', '.join(archive.files[:5])}")
         header = json.loads(archive["header"].tobytes())
-        n_columns = len(archive.files) - 1
-        return header, [archive[f"column_{at}"] for at in range(n_columns)]
+        columns = [f"column_{at}" for at in range(len(archive.files) - 1)]
+        odd = sorted(set(archive.files) - {"header", *columns})
+        if odd:
+            raise ValueError(f"it holds an array {odd[0]!r}, which is none of its own")
+        return header, [archive[column] for column in columns]
 
 
 def _read_parquet(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     _, parquet = _pyarrow()
     with path.open("rb") as handle:
         table = parquet.read_table(handle)
-    header = json.loads(table.schema.metadata[_HEADER.encode()])
+    metadata = table.schema.metadata or {}
+    if _HEADER.encode() not in metadata:
+        raise ValueError(f"it is another table, of the columns {', '.join(table.column_names[:5])}")
+    header = json.loads(metadata[_HEADER.encode()])
     columns = [_column(column) for column in table.columns]
     return header, columns
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rankbound._options import about
 from rankbound.compare.source import exponentials, is_logarithmic, read_source
 from rankbound.errors import ComparisonError, FileFormatError, InvalidTypeError
 from rankbound.evaluation.result import EvaluationResult
@@ -105,8 +106,11 @@ def read_evidence(source: Any, *, name: str, per_unit: Any = None) -> Evidence:
     if isinstance(source, (str, PathLike)):
         path = Path(source)
         if path.suffix.lower() in (".npz", ".parquet"):
-            return read_evidence(EvaluationResult.load(path), name=name, per_unit=per_unit)
-        report = RankingReport.from_json(path)
+            with about(name):
+                result = EvaluationResult.load(path)
+            return read_evidence(result, name=name, per_unit=per_unit)
+        with about(name):
+            report = RankingReport.from_json(path)
         return _of_report(report, _sidecar(per_unit if per_unit is not None else _beside(path)))
     if isinstance(source, RankingReport):
         return _of_report(source, _sidecar(per_unit) or source.per_unit)

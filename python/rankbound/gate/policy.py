@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from rankbound._files import as_path
-from rankbound._options import MAX_RESAMPLES, as_mapping, as_text
+from rankbound._options import MAX_RESAMPLES, about, as_mapping, as_text
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 OnUndecided = Literal["fail", "pass"]
@@ -240,10 +240,8 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise FileFormatError(f"cannot read the policy {name!r}: {error}") from error
-        try:
+        with about(repr(name)):
             return cls.from_toml(text)
-        except (FileFormatError, InvalidParameterError) as error:
-            raise type(error)(f"{name!r}: {error}") from error
 
 
 def _found(rules: Mapping[str, Any], message: str) -> str:

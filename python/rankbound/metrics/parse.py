@@ -1,7 +1,7 @@
 """From labels to metrics."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 
 from rankbound.errors import InvalidParameterError
@@ -54,6 +54,10 @@ REGISTRY: dict[str, Maker] = _registry()
 _BY_LOWER_CASE = {name.lower(): name for name in REGISTRY}
 
 
+# Parameters that a label may hold in brackets.
+_LABEL_OPTIONS = {"rbp": "patience", "rbp_linear": "patience", "LogRBP": "patience", "err": "max_grade"}
+
+
 def parse(label: str) -> MetricSpec:
     """Return the metric that a label names.
 
@@ -79,23 +83,47 @@ def parse(label: str) -> MetricSpec:
     >>> parse("ndcg_exp2@10")
     NDCG(10, gain='exp2')
     """
+    return parse_among(label)
+
+
+def parse_among(label: str, others: Collection[str] = ()) -> MetricSpec:
+    """Do what :func:`parse` does where metrics of other names can be asked for too.
+
+    Parameters
+    ----------
+    label : str
+        As for :func:`parse`.
+    others : collection of str
+        The other names, which may have been meant.
+
+    Returns
+    -------
+    MetricSpec
+        The metric.
+
+    Raises
+    ------
+    InvalidParameterError
+        If none of this module has that label.
+    """
     found = _LABEL.fullmatch(label.strip()) if isinstance(label, str) else None
     name = _BY_LOWER_CASE.get(found["name"].lower()) if found else None
     if found is None or name is None or (found["log_mean"] and name != "LogRBP"):
-        meant = _meant(label) if isinstance(label, str) else None
+        meant = _meant(label, others) if isinstance(label, str) else None
         hint = f"did you mean {meant!r}? A" if meant else "a"
+        names = ", ".join([*REGISTRY, *others])
         raise InvalidParameterError(
-            f"{label!r} names no metric; {hint} label looks like 'ndcg@10', with one of the names {', '.join(REGISTRY)}"
+            f"{label!r} names no metric; {hint} label looks like 'ndcg@10', with one of the names {names}"
         )
     cutoffs = tuple(map(int, found["cutoffs"].split(","))) if found["cutoffs"] else None
-    options = _options(found["options"], label)
-    try:
-        return REGISTRY[name](cutoffs, **options)
-    except TypeError as error:
-        if isinstance(error, ValueError):  # One of ours, which says what is wrong itself.
-            raise
-        hint = "it needs [max_grade=...]" if name == "err" else "it takes other options"
-        raise InvalidParameterError(f"{label!r} does not fit {name}: {hint}") from error
+    options, known = _options(found["options"], label), _LABEL_OPTIONS.get(name)
+    odd = next((option for option in options if option != known), None)
+    if odd is not None:
+        hint = f"it takes other options: [{known}=...]" if known else "it takes no options"
+        raise InvalidParameterError(f"{label!r} has the option {odd!r}, which does not fit {name}: {hint}")
+    if name == "err" and not options:
+        raise InvalidParameterError(f"{label!r} does not fit err: it needs [max_grade=...]")
+    return REGISTRY[name](cutoffs, **options)
 
 
 # Names in other libraries, without the marks between words.
@@ -117,9 +145,9 @@ _ALIASES = {
 _CUT_OFF = re.compile(r"(?P<name>.*?)(?:[^a-z0-9](?:at|top|k)?)*(?P<k>[0-9]{1,10})?[^a-z0-9]*", re.ASCII | re.DOTALL)
 
 
-def _meant(label: str) -> str | None:
+def _meant(label: str, others: Collection[str]) -> str | None:
     """Return the label that a wrong one most resembles, if any does."""
-    known = {_plain(name): name for name in REGISTRY} | _ALIASES
+    known = {_plain(name): name for name in (*REGISTRY, *others)} | _ALIASES
     found = _CUT_OFF.fullmatch(label.lower()) if len(label) < 80 else None
     if found is None:
         return None
@@ -129,7 +157,7 @@ def _meant(label: str) -> str | None:
         return None
     name = known[near[0]]
     if k is None:
-        return f"{name}@10" if getattr(REGISTRY[name], "needs_cut_off", False) else name
+        return f"{name}@10" if name in others or getattr(REGISTRY[name], "needs_cut_off", False) else name
     # A name may end with a number itself.
     of_name = name == "r_precision" or (name.endswith(k) and not plain.endswith(k))
     return name if of_name else f"{name}@{k}"

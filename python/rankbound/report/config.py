@@ -10,6 +10,7 @@ import msgspec
 
 from rankbound._files import as_path
 from rankbound._options import (
+    about,
     as_choice,
     as_count,
     as_cut_off,
@@ -237,7 +238,8 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise FileFormatError(f"cannot read the configuration {str(path)!r}: {error}") from error
-        return cls.from_toml(text)
+        with about(repr(str(path))):
+            return cls.from_toml(text)
 
     def to_toml(self) -> str:
         """Return the config as TOML, with a line for every option; unset ones are comments.

@@ -9,7 +9,7 @@ import msgspec
 
 from rankbound._digest import hash_of
 from rankbound._files import as_path, atomic_write
-from rankbound._options import as_mapping, shortened
+from rankbound._options import about, as_mapping, shortened
 from rankbound.errors import FileFormatError, InvalidTypeError, ReportError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.report import render
@@ -160,10 +160,8 @@ class RankingReport(Mapping[str, Any]):
                 f"{name} has schema_version {document['schema_version']!r}, but this version reads {SCHEMA_VERSION}; "
                 "make the report again"
             )
-        try:
+        with about(name):
             return cls({"hash": "", **document})
-        except ReportError as error:
-            raise ReportError(f"{name}: {error}") from error
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return all metrics as a long table.
