@@ -158,3 +158,65 @@ def test_compare_names_models_by_any_file_name(results, tmp_path, capsys):
         pytest.skip("the file system takes only text")
     assert main(["compare", results[1], str(odd), "--n-resamples", "50", "-o", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["comparisons"][0]["candidate"] == "caf\\xe9"
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels", "message"),
+    [
+        ("query,item,score\nq,a,1\nq,b,x\n", None, "--run['score'] has 'x' at row 1; it must hold numbers"),
+        ("query,item,score\nq,a,1\nq,b\n", None, "run.csv' is no .csv table: CSV parse error: Row #3: Expected 3 col"),
+        ("q,item,score\nq,a,1\n", None, "query among 'q', 'item', 'score': name it one of 'query', "),
+        ("query,qid,item,score\nq,q,a,1\n", None, "could be the query, 'query', 'qid': leave all but one out"),
+        (None, "query,item,relevance\n,a,1\n", "--qrels['query'] has no id at row 0; give every row one"),
+        (None, "query,item,relevance\nq,a,one\n", "--qrels['relevance'] has 'one' at row 0; it must hold numbers"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_placed(tmp_path, capsys, run, qrels, message):
+    (tmp_path / "run.csv").write_text(run or "query,item,score\nq,a,1\n")
+    (tmp_path / "qrels.csv").write_text(qrels or "query,item,relevance\nq,a,1\n")
+    files = ["--run", str(tmp_path / "run.csv"), "--qrels", str(tmp_path / "qrels.csv")]
+    assert main(["evaluate", *files]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "columns=" not in said
+
+
+@pytest.mark.parametrize("name", ["none.csv", "none.parquet", "none.txt"])
+@pytest.mark.parametrize("option", ["--run", "--qrels", "--item-ids"])
+def test_files_that_are_missing_are_named_with_their_option(files, capsys, option, name):
+    missing = str(files / name)
+    assert evaluate(files, option, missing) == 2
+    assert (
+        capsys.readouterr().err == f"rankbound: error: {option} {missing!r} cannot be read: No such file or directory\n"
+    )
+
+
+def test_a_file_of_no_known_form_is_named_with_its_option(files, capsys):
+    (files / "run.txt").write_text("q1 Q0 a 1\n")
+    assert evaluate(files) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("rankbound: error: --run: ")
+    assert said.endswith("line 1 has 4 fields, not the 6 of `query Q0 item rank score tag`\n")
+
+
+def test_a_cut_off_after_a_comma_belongs_to_the_metric_before_it(files, capsys):
+    assert evaluate(files, "--metrics", "recall@1,2, mrr@3", "-o", "-") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [key for key in found if "@" in key] == ["recall@1", "recall@2", "mrr@3"]
+    assert evaluate(files, "--metrics", "2,recall@1") == 2
+    assert "'2' names no metric" in capsys.readouterr().err
+
+
+def test_gate_words_its_reasons_in_options(files, capsys):
+    assert evaluate(files, "--metrics", "mrr@3", "--per-user", str(files / "a.npz")) == 0
+    (files / "policy.toml").write_text('[[regression]]\nmetric = "mrr@3"\nmax_drop = 0.1\n')
+    policy = ["--policy", str(files / "policy.toml"), "--markdown", str(files / "gate.md")]
+    assert main(["gate", str(files / "a.npz"), *policy]) == 2
+    assert "there is no incumbent: pass --against\n" in capsys.readouterr().out
+    assert "pass --against" in (files / "gate.md").read_text()
+    for arguments, said in [
+        (["none.npz"], "CANDIDATE: there is no file 'none.npz'"),
+        ([str(files / "a.npz"), "--against", "none.npz"], "--against: there is no file 'none.npz'"),
+    ]:
+        assert main(["gate", *arguments, *policy]) == 2
+        assert capsys.readouterr().err.startswith(f"rankbound: error: {said}")

@@ -112,7 +112,7 @@ RUN, QRELS = "q1 Q0 a 1 3.0 me\nq1 Q0 b 2 2.0 me\n", "q1 0 b 1\n"
             ["--item-ids", "ab.txt", "--metrics", "catalog_coverage@1"],
             "--item-ids has no 'b', which --run",
         ),
-        ((RUN, QRELS), ["--item-ids", "none.txt"], "cannot read --item-ids"),
+        ((RUN, QRELS), ["--item-ids", "none.txt"], "--item-ids 'none.txt' cannot be read"),
         ((RUN, QRELS), ["--metrics", "novelty@1"], "needs data"),
         ((RUN.replace(" 2 ", " 1 "), QRELS), ["--tie-break", "rank_column"], "or use --tie-break expected"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbound.cli.input_errors import flag
+from rankbound.cli.options import split_labels
 from rankbound.cli.output import STANDARD_OUTPUT, check_output, show
 from rankbound.cli.wording import worded
 from rankbound.errors import InvalidParameterError
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     with worded(_OPTIONS):
         report = compare_models(
             dict(zip(names, args.results, strict=True)),
-            metrics=None if args.metrics is None else args.metrics.split(","),
+            metrics=None if args.metrics is None else split_labels(args.metrics),
             reference=names[0],
             correction=None if args.correction == "none" else args.correction,
             test_method=args.test_method,

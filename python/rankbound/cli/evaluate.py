@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankbound._files import atomic_write
-from rankbound.cli.input_errors import flag
+from rankbound.cli.input_errors import fail, flag
+from rankbound.cli.options import split_labels
 from rankbound.cli.output import STANDARD_OUTPUT, check_output, check_sidecar, show
 from rankbound.cli.wording import worded
-from rankbound.errors import FileFormatError, MissingDependencyError
+from rankbound.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--metrics",
         metavar="LABELS",
         default=DEFAULT_METRICS,
-        help=f"comma-separated, cut-offs with +, e.g. ndcg_exp2@10+20,recall@5; default: {DEFAULT_METRICS}",
+        help=f"comma-separated, several cut-offs with +, e.g. ndcg_exp2@10+20,recall@5; default: {DEFAULT_METRICS}",
     )
     parser.add_argument(
         "--item-ids",
@@ -69,12 +70,12 @@ def run(args: argparse.Namespace) -> int:
         check_sidecar(args.per_user, [args.output, *read], option="--per-user")
     from rankbound import evaluate_run  # noqa: PLC0415  # bad usage is told at once
 
-    tables = _table(args.run_file), _table(args.qrels)
+    tables = _table(args.run_file, "run"), _table(args.qrels, "qrels")
     item_ids = None if args.item_ids is None else _lines_of(args.item_ids)
     with worded(_OPTIONS):
         result = evaluate_run(
             *tables,
-            metrics=[label.replace("+", ",") for label in args.metrics.split(",")],
+            metrics=[label.replace("+", ",") for label in split_labels(args.metrics)],
             tie_break=args.tie_break,
             item_ids=item_ids,
         )
@@ -91,29 +92,49 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _table(path: str) -> Any:
+def _table(path: str, name: str) -> Any:
     """Return a table as pyarrow holds it; the path itself for TREC files."""
-    from rankbound.evaluation.tables import ALIASES  # noqa: PLC0415  # bad usage is told at once
-
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise fail(path, name, f"cannot be read: {error.strerror or error}") from error
     suffix = Path(path).suffix.lower()
     if suffix not in (".parquet", ".csv", ".tsv"):
         return path
     try:
-        from pyarrow import ArrowException, csv, parquet, string  # noqa: PLC0415  # an extra
+        from pyarrow import ArrowException, parquet  # noqa: PLC0415  # an extra
     except ImportError as error:
-        raise MissingDependencyError(f"{path!r} needs pyarrow: pip install 'rankbound[parquet]'") from error
+        raise MissingDependencyError(
+            f"{flag(name)} {path!r} needs pyarrow: pip install 'rankbound[parquet]'"
+        ) from error
     try:
-        if suffix == ".parquet":
-            return parquet.read_table(path)
-        # Ids are text, whatever they look like: 01 is not 1.
-        ids = dict.fromkeys([*ALIASES["query"], *ALIASES["item"]], string())
+        return parquet.read_table(path) if suffix == ".parquet" else _read_csv(path, suffix)
+    except (OSError, ArrowException) as error:
+        raise fail(path, name, f"is no {suffix} table: {error}") from error
+
+
+def _read_csv(path: str, suffix: str, *, use_threads: bool = True) -> Any:
+    from pyarrow import ArrowInvalid, csv, string  # noqa: PLC0415  # an extra
+
+    from rankbound.evaluation.tables import ALIASES  # noqa: PLC0415  # bad usage is told at once
+
+    # Ids are text, whatever they look like: 01 is not 1. An empty cell is a missing one.
+    ids = dict.fromkeys([*ALIASES["query"], *ALIASES["item"]], string())
+    try:
         return csv.read_csv(
             path,
+            read_options=csv.ReadOptions(use_threads=use_threads),
             parse_options=csv.ParseOptions(delimiter="," if suffix == ".csv" else "\t"),
-            convert_options=csv.ConvertOptions(column_types=ids),
+            convert_options=csv.ConvertOptions(
+                column_types=ids, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+            ),
         )
-    except (OSError, ArrowException) as error:
-        raise FileFormatError(f"cannot read {path!r}: {error}") from error
+    except ArrowInvalid:
+        if not use_threads:
+            raise
+        # Only a single thread knows the row.
+        return _read_csv(path, suffix, use_threads=False)
 
 
 def _lines_of(path: str) -> list[str]:
@@ -121,7 +142,8 @@ def _lines_of(path: str) -> list[str]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"cannot read --item-ids {path!r}: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise fail(path, "item_ids", f"cannot be read: {why}") from error
     return [line.strip() for line in lines if line.strip()]
 
 

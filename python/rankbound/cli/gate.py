@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rankbound._files import atomic_write, check_target
 from rankbound.cli.input_errors import flag
 from rankbound.cli.output import check_output, show
-from rankbound.cli.wording import worded
+from rankbound.cli.wording import in_options, worded
 from rankbound.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 # For messages of the library, which knows its own arguments.
-_OPTIONS = {name: flag(name) for name in ("against", "candidate_units", "against_units")}
+_OPTIONS = {"candidate": "CANDIDATE", **{name: flag(name) for name in ("against", "candidate_units", "against_units")}}
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -69,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
             candidate_units=args.candidate_units,
             against_units=args.against_units,
         )
-    show(result.to_text())
+    show(in_options(result.to_text(), _OPTIONS))
     for target, text in ((args.junit, result.to_junit()), (args.markdown, result.to_markdown())):
         if target is not None:
             with atomic_write(target) as file:
-                file.write(text.encode())
+                file.write(in_options(text, _OPTIONS).encode())
     if summary:
         with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(result.to_markdown())
+            file.write(in_options(result.to_markdown(), _OPTIONS))
     return result.exit_code

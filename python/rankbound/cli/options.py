@@ -64,6 +64,33 @@ def read_config(args: argparse.Namespace) -> RankingConfig:
         return config.replace(**given)
 
 
+def split_labels(text: str) -> list[str]:
+    """Return the labels, or keys, of a list that is separated by commas; ``ndcg@3,5`` is ``ndcg@3`` and ``ndcg@5``.
+
+    Parameters
+    ----------
+    text : str
+        The value of ``--metrics``.
+
+    Returns
+    -------
+    list of str
+        Not checked.
+
+    Examples
+    --------
+    >>> from rankbound.cli.options import split_labels
+    >>> split_labels("ndcg@3,5, mrr@10")
+    ['ndcg@3', 'ndcg@5', 'mrr@10']
+    """
+    labels: list[str] = []
+    for part in map(str.strip, text.split(",")):
+        name, at, _ = labels[-1].partition("@") if labels else ("", "", "")
+        belongs = at and part.isdigit() and "[" not in labels[-1]
+        labels.append(f"{name}@{part}" if belongs else part)
+    return labels
+
+
 def _arguments(kind: Any) -> dict[str, Any]:
     """Return what argparse must know about an option of a type."""
     if get_origin(kind) is UnionType:

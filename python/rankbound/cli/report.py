@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankbound._options import about
 from rankbound._validation import as_score_matrix
 from rankbound.cli.input_errors import flag
 from rankbound.cli.inputs import SUFFIXES, load_exclude, load_matrix, load_vector
@@ -62,8 +63,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     files = parser.add_argument_group("files")
     files.add_argument("--scores", metavar="FILE", required=True, help="score of every class in every row")
     files.add_argument("--truth", metavar="FILE", required=True, help="true label of each row")
-    for name, _, _, about in _VECTORS:
-        files.add_argument(flag(name), metavar="FILE", help=about)
+    for name, _, _, help_text in _VECTORS:
+        files.add_argument(flag(name), metavar="FILE", help=help_text)
     files.add_argument(
         "--exclude",
         metavar="FILE",
@@ -115,7 +116,8 @@ def _load(args: argparse.Namespace) -> tuple[NDArray[Any], dict[str, Any]]:
     if args.state is not None:
         from rankbound.comparability import ComparabilityState  # noqa: PLC0415  # rarely needed
 
-        inputs["state"] = ComparabilityState.load(args.state)
+        with about("--state"):
+            inputs["state"] = ComparabilityState.load(args.state)
     if columns is not None and "classes" not in inputs:
         if columns.dtype.kind == "U" and inputs["y_true"].dtype.kind in "iu":
             raise InvalidTypeError(

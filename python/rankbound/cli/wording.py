@@ -28,7 +28,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     Returns
     -------
     str
-        ``argument=value`` becomes ``--option value``, a boolean ``--option`` or ``--no-option``.
+        ``argument=value`` becomes ``--option value``, a boolean ``--option`` or ``--no-option``. What can be done ``in
+    Python`` alone, in brackets, is left out.
 
     Examples
     --------
@@ -43,6 +44,7 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
         switches = {"True": option, "False": option.replace("--", "--no-", 1), "": option}
         return switches.get(value, f"{option} {value}")
 
+    message = re.sub(r" \([^()]* in Python\)", "", message)
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
     message = re.sub(
         rf"(?<![\w'\"/-])(?P<name>{names})=(?:'(?P<quoted>[^']*)'|(?P<plain>[\w.+-]*\w)?)", assigned, message
@@ -51,7 +53,9 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     plain = "|".join(name for name in options if "_" not in name and name != "proba")
     coined = "|".join(name for name in options if "_" in name or name == "proba")
     mentioned = rf"(?<![\w'\"/-])(?:(?P<coined>{coined})\b(?![\w-])|(?P<plain>{plain}){_SAID}|`(?P<code>{names})`)"
-    return re.sub(mentioned, lambda found: options[found["coined"] or found["plain"] or found["code"]], message)
+    message = re.sub(mentioned, lambda found: options[found["coined"] or found["plain"] or found["code"]], message)
+    # What the whole message is about.
+    return re.sub(rf"^(?:{names})(?=: )", lambda found: options[found[0]], message)
 
 
 @contextmanager

@@ -147,13 +147,13 @@ def _choose(found: list[str], field: str, columns: Mapping[str, str], name: str)
     listed = ", ".join(map(repr, found))
     if candidates:
         raise InvalidParameterError(
-            f"{name} has {len(candidates)} columns that could be the {field}, {', '.join(map(repr, candidates))}: pass "
-            f"columns={{{field!r}: ...}}"
+            f"{name} has {len(candidates)} columns that could be the {field}, {', '.join(map(repr, candidates))}: "
+            f"leave all but one out (or pass columns={{{field!r}: ...}} in Python)"
         )
     hint = "; or pass tie_break='rank_column'" if field == "score" and "rank" in found else ""
     raise InvalidParameterError(
-        f"{name} has no column for the {field} among {listed}: pass columns={{{field!r}: ...}}, or name it one of "
-        f"{', '.join(map(repr, ALIASES[field]))}{hint}"
+        f"{name} has no column for the {field} among {listed}: name it one of {', '.join(map(repr, ALIASES[field]))} "
+        f"(or pass columns={{{field!r}: ...}} in Python){hint}"
     )
 
 
@@ -235,10 +235,20 @@ def _integers(array: NDArray[Any], place: str) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype=np.int32 if narrow else np.int64)
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _numbers(array: NDArray[Any], value: str, place: str) -> NDArray[Any]:
     kind = array.dtype.kind
     if not (kind in "fiu" or (kind == "b" and value == "relevance")) or array.dtype.char == "g":
-        raise InvalidTypeError(f"{place} holds {array.dtype}; it must hold numbers, each the {value} of an item")
+        odd = next((row for row, number in enumerate(array) if not _is_number(number)), None)
+        found = f"holds {array.dtype}" if odd is None else f"has {array[odd]!r} at row {odd}"
+        raise InvalidTypeError(f"{place} {found}; it must hold numbers, each the {value} of an item")
     if kind in "iu" and array.dtype.itemsize == 8 and array.size:
         wrong = (array > MAX_EXACT_INTEGER) | (array < -MAX_EXACT_INTEGER if kind == "i" else False)
         if wrong.any():

@@ -44,9 +44,10 @@ def read_trec(path: str | os.PathLike[str], *, value: str, name: str) -> Table:
     except FileFormatError as error:
         kind = "qrels" if value == "relevance" else "run"
         raise FileFormatError(
-            f"{name}: {os.fspath(path)!r} is no TREC {kind} file: {error}; tables of other formats can be passed as "
-            "pandas, polars or Arrow tables"
+            f"{name}: {os.fspath(path)!r} is no TREC {kind} file: {error} (tables of other formats can be passed as "
+            "pandas, polars or Arrow tables in Python)"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise FileFormatError(f"{name}: cannot read {os.fspath(path)!r}: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise FileFormatError(f"{name}: cannot read {os.fspath(path)!r}: {why}") from error
     return Table(Ids(queries), Ids(items), values)

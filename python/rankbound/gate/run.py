@@ -231,7 +231,7 @@ class _Judge:
     def _values_of_both(self, metric: str) -> tuple[float, float] | str:
         """Return the values of candidate and incumbent, or why they cannot be held against each other."""
         if self.incumbent is None:
-            return "there is no incumbent: pass against"
+            return "there is no incumbent: pass against="
         value, before = _value(self.candidate, metric), _value(self.incumbent, metric)
         if isinstance(value, str):
             return value
