@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -136,7 +136,7 @@ def read_source(result: Any, name: str) -> Source:
     """
     if isinstance(result, (str, PathLike)):
         with about(name):
-            loaded = rankbound.EvaluationResult.load(result)
+            loaded = rankbound.EvaluationResult.load(fspath(result))
         return read_source(loaded, name)
     if isinstance(result, PerUnitReport):
         if result.per_unit is None:

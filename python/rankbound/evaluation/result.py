@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._options import as_choice
+from rankbound._read_only import read_only
 from rankbound.errors import InvalidParameterError, MissingDependencyError, ShapeError
 
 # All that is no array.
@@ -47,7 +48,7 @@ class Movers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvaluationResult(Mapping[str, Any]):
-    """Aggregates of an evaluation, and the values per list behind them.
+    """Aggregates of an evaluation, and the values per list behind them: read-only throughout.
 
     As a mapping it holds the aggregates, ``n_scored_rows`` and ``n_units``: ``result["ndcg@10"]``, ``dict(result)``.
     An aggregate is the mean over the lists that have relevant items; NaN if there is none.
@@ -100,7 +101,9 @@ class EvaluationResult(Mapping[str, Any]):
     debug_rows: tuple[dict[str, Any], ...] | None = None
 
     def __post_init__(self) -> None:
-        """Freeze the arrays: what a pairing rests on must not change."""
+        """Freeze what is held: what a pairing rests on, or a file says, must not change."""
+        for name in ("metrics", "per_user", "ties", "slices", "metadata", "protocol"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
         for array in (*(self.per_user or {}).values(), *([] if self.sample_ids is None else [self.sample_ids])):
             if array.shape != (self.n_scored_rows,):
                 raise ShapeError(f"there are {self.n_scored_rows} scored rows, but an array of shape {array.shape}")
@@ -111,7 +114,7 @@ class EvaluationResult(Mapping[str, Any]):
         return {of.name: getattr(self, of.name) for of in fields(self)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Take the fields and freeze their arrays."""
+        """Take the fields and freeze them."""
         for name, value in state.items():
             object.__setattr__(self, name, value)
         self.__post_init__()

@@ -10,6 +10,7 @@ import msgspec
 from rankbound._digest import hash_of
 from rankbound._files import as_path, atomic_write
 from rankbound._options import about, as_mapping, shortened
+from rankbound._read_only import read_only
 from rankbound.errors import FileFormatError, InvalidTypeError, ReportError
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.report import render
@@ -26,8 +27,7 @@ class RankingReport(Mapping[str, Any]):
     """The result of :func:`rankbound.build_ranking_report`: a read-only mapping over the payload.
 
     Its keys are those of ``ranking.json``, but for the ``hash`` that gives away an edited file; see ``rankbound
-    schema``. Undefined numbers are NaN here and null there. The mapping is shallow: what it holds are plain dicts and
-    lists.
+    schema``. Undefined numbers are NaN here and null there. The dicts and lists that it holds are read-only too.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ class RankingReport(Mapping[str, Any]):
             for key, value in given.items()
             if key != "hash"
         }
+        self._payload = read_only(self._payload)
         _check_consistency(self._payload)
         if "hash" in given and given["hash"] != self._hash():
             raise ReportError("this report was changed after it was written; make the report again")
@@ -118,7 +119,7 @@ class RankingReport(Mapping[str, Any]):
         FileFormatError
             If the folder does not exist or cannot be written to.
         """
-        document = self._payload | {"hash": self._hash()}
+        document = {**self._payload, "hash": self._hash()}
         text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
         if path is not None:
             with atomic_write(path) as file:
