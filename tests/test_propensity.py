@@ -166,9 +166,17 @@ def test_sweep_agrees_with_ips():
     assert sweep.baseline[0] == pytest.approx(ips(LOG, old, "dcg", 2, **STATED).value, rel=1e-15)
 
 
-@pytest.mark.parametrize("etas", [[1, 0.5], [-1, 0], [0, math.inf], [1, 1]])
-def test_wrong_exponents_are_refused(etas):
-    with pytest.raises(InvalidParameterError, match="etas must be ascending and at least 0"):
+@pytest.mark.parametrize(
+    ("etas", "message"),
+    [
+        ([1, 0.5], r"etas must be ascending, got \[1.0, 0.5\]"),
+        ([-1, 0], "etas has -1 for exponent 0; it must be finite, below 2.40 and at least 0"),
+        ([0, math.inf], "etas has inf for exponent 1"),
+        ([1, 1], "etas must be ascending"),
+    ],
+)
+def test_wrong_exponents_are_refused(etas, message):
+    with pytest.raises(InvalidParameterError, match=message):
         sensitivity_sweep(LOG, NEW, NEW, *RR, n_queries=2, etas=etas)
 
 

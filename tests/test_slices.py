@@ -16,6 +16,7 @@ from rankbound import (
     evaluate_run,
     evaluate_scores,
 )
+from rankbound.errors import ReliabilityWarning
 from rankbound.evaluation import collector as collector_module
 from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.ranked import ListCollector, ListOptions
@@ -198,3 +199,17 @@ def test_metrics_of_your_own_have_no_groups_of_items():
 
     with pytest.raises(ValueError, match=r"Own, a metric of your own, .* group of items 'half'"):
         lists(TARGETS, metrics=[Own()], slices={"half": HALF})
+
+
+def test_labels_of_ids_that_there_are_not_are_counted():
+    slices = {"old": {"q1": True, "q7": True, "q8": False}, "kind": ("items", {"a": "x", "zz": "y"})}
+    of_qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    with pytest.warns(ReliabilityWarning) as warned:
+        result = evaluate_run({"q1": {"a": 1.0}}, of_qrels, metrics="mrr", slices=slices)
+    assert [str(warning.message) for warning in warned] == [
+        "slices['old'] labels 2 of 3 ids that are no query of qrels, such as 'q7': they are in no group"
+    ]
+    assert result.protocol["population"]["n_unknown_slice_ids"] == 3
+    assert result.slices["old"]["n_rows"] == 1
+    plain = evaluate_run({"q1": {"a": 1.0}}, of_qrels, metrics="mrr", slices={"old": [True, False]})
+    assert "n_unknown_slice_ids" not in plain.protocol["population"]

@@ -255,6 +255,41 @@ def as_finite_vector(values: Any, *, name: str, of: str, minimum: float | None =
     return numbers
 
 
+def check_same_labels(frame: Any, other: Any, *, name: str, other_name: str) -> None:
+    """Refuse two data frames that label their rows or columns differently, since they are read by position.
+
+    Parameters
+    ----------
+    frame, other : object
+        Only frames, as of pandas or polars, have labels; anything else passes, as do frames of other lengths.
+    name, other_name : str
+        The arguments, for messages.
+
+    Raises
+    ------
+    ShapeError
+        Naming the first label that differs.
+    """
+    for axis in ("columns", "index"):
+        first, second = (_labels(of, axis) for of in (frame, other))
+        if len(first) != len(second) or first == second:
+            continue
+        for place, labels in enumerate(zip(first, second, strict=True)):
+            # As text, because NaN differs from itself.
+            label, other_label = map(repr, labels)
+            if label != other_label:
+                raise ShapeError(
+                    f"{name} has {label} at position {place} of its {axis}, but {other_name} has {other_label}: data "
+                    "frames are read by position; give both the same labels in the same order, or pass them as "
+                    ".to_numpy()"
+                )
+
+
+def _labels(frame: Any, axis: str) -> list[Any]:
+    labels = getattr(frame, axis, None) if hasattr(frame, "to_numpy") else None
+    return [] if labels is None or callable(labels) else list(labels)
+
+
 def _row_blocks(matrix: NDArray[Any]) -> Any:
     step = max(1, _BLOCK_SCORES // matrix.shape[1])
     return ((first, matrix[first : first + step]) for first in range(0, matrix.shape[0], step))

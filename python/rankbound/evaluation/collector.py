@@ -260,6 +260,13 @@ class Collector:
                 ReliabilityWarning,
                 stacklevel=2,
             )
+        if not self.totals.n_scored_rows:
+            warnings.warn(
+                f"no list of {self.totals.n_rows} has a relevant item: there is nothing to measure, and every mean is "
+                "NaN; check the targets",
+                ReliabilityWarning,
+                stacklevel=2,
+            )
         metrics, ties = self.totals.aggregates(self.plan.core)
         return EvaluationResult(
             metrics=metrics | compute_customs(self.plan.customs) | catalogue,

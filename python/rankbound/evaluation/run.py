@@ -180,7 +180,7 @@ def evaluate_run(
     slices : mapping of str to array_like or mapping, or None, default None
         Groups to report apart, masks or labels: ``{"cold": {"q1": True, "q2": False}}`` by query id, ``("items",
         {"d1": "new"})`` by item id, or arrays in the order of the sorted query ids. Ids without a label are in no
-        group.
+        group; labels of ids that there are not are left out and counted.
     metadata, collect_per_user, per_user_dtype, num_threads
         As in :func:`rankbound.evaluate_scores`.
 
@@ -189,12 +189,14 @@ def evaluate_run(
     EvaluationResult
         A mapping over the aggregates. Its rows are the queries of the qrels, sorted; queries without relevant items are
         left out of the means and counted. ``protocol["population"]`` has ``n_missing_queries`` (judged, but without a
-        row in the run), ``n_ignored_queries`` (in the run, but not judged) and ``n_open_ties``.
+        row in the run), ``n_ignored_queries`` (in the run, but not judged), ``n_open_ties`` and, with slices by id,
+        ``n_unknown_slice_ids``.
 
     Warns
     -----
     ReliabilityWarning
-        If the run has no row for any query of the qrels.
+        If the run has no row for any query of the qrels, no query has a relevant item, or slices label ids that are no
+        queries.
 
     Raises
     ------
@@ -245,6 +247,7 @@ def evaluate_run(
             ReliabilityWarning,
             stacklevel=2,
         )
+    aligned, n_unknown = _aligned(slices, targets)
     width = max(longest, 1)
     recommended = None
     if catalogue is not None and plan is not None and plan.catalogues:
@@ -259,6 +262,7 @@ def evaluate_run(
             "n_missing_queries": n_missing,
             "n_ignored_queries": n_ignored,
             "n_open_ties": n_open,
+            **({} if n_unknown is None else {"n_unknown_slice_ids": n_unknown}),
             **({} if catalogue is None else {"n_items": len(catalogue), "catalogue_hash": catalogue.digest()}),
         },
     }
@@ -269,7 +273,7 @@ def evaluate_run(
         upper=(lambda of: profile(of, "best")[0]) if open_tie == "bounds" else None,
         width=width,
         sample_ids=targets.query_ids,
-        slices=_aligned(slices, targets),
+        slices=aligned,
         collect_per_user=collect_per_user,
         per_user_dtype=per_user_dtype,
         metadata=metadata,
@@ -305,11 +309,15 @@ def _worded(argument: str, table: Table) -> Iterator[None]:
         raise _REFUSALS[problem](f"{argument} has {_REASONS[problem].format(pair=pair, value=value)}") from None
 
 
-def _aligned(slices: Any, targets: _Judged) -> Any:
-    """Return slices with mappings from ids turned into arrays over the queries or items."""
+def _aligned(slices: Any, targets: _Judged) -> tuple[Any, int | None]:
+    """Return slices with mappings from ids turned into arrays over the queries or items.
+
+    And how many labels are of ids that there are not; None if nothing is labelled by id.
+    """
     if not isinstance(slices, Mapping):
-        return slices
+        return slices, None
     found: dict[Any, Any] = {}
+    n_unknown = None
     for name, given in slices.items():
         of, labels = given if isinstance(given, tuple) and len(given) == 2 else ("rows", given)
         if isinstance(labels, Mapping):
@@ -320,6 +328,16 @@ def _aligned(slices: Any, targets: _Judged) -> Any:
                     "use ids of the same kind"
                 )
             found[name] = (of, np.array([labels.get(key) for key in ids], dtype=object))
+            unknown = set(labels).difference(ids)
+            n_unknown = (n_unknown or 0) + len(unknown)
+            # Labels of a whole catalogue name items that no query has to do with.
+            if unknown and of != "items":
+                warnings.warn(
+                    f"slices[{name!r}] labels {len(unknown)} of {len(labels)} ids that are no query of qrels, such as "
+                    f"{next(key for key in labels if key in unknown)!r}: they are in no group",
+                    ReliabilityWarning,
+                    stacklevel=3,
+                )
         else:
             found[name] = given
-    return found
+    return found, n_unknown

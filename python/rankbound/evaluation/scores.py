@@ -12,7 +12,7 @@ from rankbound import _core
 from rankbound._exclusion import Exclusion, as_exclusion, marked_too
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._progress import told
-from rankbound._validation import as_numpy, as_score_matrix
+from rankbound._validation import as_numpy, as_score_matrix, check_same_labels
 from rankbound.catalogue.source import Recommended, ScoredItems
 from rankbound.errors import InvalidTypeError, ShapeError
 from rankbound.evaluation.finish import finish
@@ -43,7 +43,8 @@ def evaluate_scores(
 ) -> EvaluationResult:
     """Evaluate dense scores against the relevant items of each row.
 
-    Equal scores are ties: every value is its exact expectation over the orders they allow.
+    Equal scores are ties: every value is its exact expectation over the orders they allow. Rows and columns of all
+    arguments are matched by position; data frames beside one another must have the same labels in the same order.
 
     Parameters
     ----------
@@ -85,6 +86,11 @@ def evaluate_scores(
     EvaluationResult
         A mapping over the aggregates; rows without relevant items are left out and counted.
 
+    Warns
+    -----
+    ReliabilityWarning
+        If no row has a relevant item, so that every mean is NaN.
+
     Raises
     ------
     RankboundError
@@ -99,6 +105,8 @@ def evaluate_scores(
     0.25
     """
     matrix = as_score_matrix(scores, name="scores")
+    for name, other in (("targets", targets), ("exclude", exclude), ("mask", mask)):
+        check_same_labels(scores, other, name="scores", other_name=name)
     relevant = as_targets(targets)
     if (len(relevant), relevant.n_items) != matrix.shape:
         raise ShapeError(
