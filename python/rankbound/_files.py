@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rankbound._options import shortened
+from rankbound._messages import shortened
 from rankbound.errors import FileFormatError, InvalidTypeError
 
 # All that zip files, array headers, sparse parts and JSON of the wrong kind raise.

@@ -3,14 +3,13 @@
 import math
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rankbound import _core
+from rankbound._messages import shortened
 from rankbound.errors import InvalidKError, InvalidParameterError, InvalidTypeError, RankboundError
 
 THREADS_VARIABLE = "RANKBOUND_NUM_THREADS"
@@ -213,40 +212,6 @@ def as_mapping(value: Any, *, name: str) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     raise InvalidTypeError(f"{name} must be a mapping, such as a dict, got {shortened(value)}")
-
-
-@contextmanager
-def about(place: str) -> Iterator[None]:
-    """Put before what is refused which argument or file it is about.
-
-    Parameters
-    ----------
-    place : str
-        What begins the message.
-
-    Yields
-    ------
-    None
-        Errors keep their class.
-    """
-    try:
-        yield
-    except RankboundError as error:
-        raise type(error)(f"{place}: {error}") from error
-
-
-def shortened(value: Any) -> str:
-    """Return a value as a message shows it: not at any length."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:60]}... ({type(value).__name__})"
-
-
-def did_you_mean(value: Any, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the one that it most resembles, else all."""
-    names = list(known)
-    lower = {name.lower(): name for name in names}
-    close = get_close_matches(value.lower(), lower, n=1) if isinstance(value, str) else []
-    return f"did you mean {lower[close[0]]!r}?" if close else f"there are {', '.join(names)}"
 
 
 def as_choice(value: Any, choices: Sequence[str], *, name: str) -> str:

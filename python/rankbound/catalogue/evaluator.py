@@ -6,7 +6,8 @@ from typing import Any, TypedDict
 import numpy as np
 
 from rankbound._exclusion import as_exclusion
-from rankbound._options import as_choice, as_flag, did_you_mean, resolve_num_threads
+from rankbound._messages import did_you_mean
+from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._validation import as_numpy, as_score_matrix
 from rankbound.catalogue.accumulator import Accumulator, check_keys
 from rankbound.catalogue.exposure import Exposure

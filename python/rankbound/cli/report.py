@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankbound._options import about
+from rankbound._messages import about
 from rankbound._validation import as_score_matrix
 from rankbound.cli.input_errors import flag
 from rankbound.cli.inputs import SUFFIXES, load_exclude, load_matrix, load_vector

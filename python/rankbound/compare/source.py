@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import rankbound
 from rankbound import _core
 from rankbound._labels import as_vector, show, split_missing
-from rankbound._options import about
+from rankbound._messages import about
 from rankbound._validation import MAX_MAGNITUDE, as_numpy
 from rankbound.compare.protocol import protocol_differences
 from rankbound.errors import ComparisonError, EmptyInputError, InvalidTypeError, ShapeError

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._options import as_choice, as_cut_off, resolve_num_threads, shortened
+from rankbound._messages import shortened
+from rankbound._options import as_choice, as_cut_off, resolve_num_threads
 from rankbound._validation import as_numpy
 from rankbound.errors import GradeError, InvalidParameterError, InvalidTypeError, NonFiniteScoreError, ShapeError
 from rankbound.evaluation.targets import Targets

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, KeysView, Mapping
 from typing import Any, Self
 
-from rankbound._options import as_items, shortened
+from rankbound._messages import shortened
+from rankbound._options import as_items
 from rankbound._tables import as_numbers, read_columns
 from rankbound.compat._runs import check_nested
 from rankbound.errors import DuplicateItemError, InvalidTypeError, ShapeError

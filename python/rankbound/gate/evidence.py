@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbound._options import about
+from rankbound._messages import about
 from rankbound.compare.source import exponentials, is_logarithmic, read_source
 from rankbound.errors import ComparisonError, FileFormatError, InvalidTypeError
 from rankbound.evaluation.result import EvaluationResult

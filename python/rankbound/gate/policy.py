@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from rankbound._files import as_path
-from rankbound._options import MAX_RESAMPLES, about, as_mapping, as_text
+from rankbound._messages import about
+from rankbound._options import MAX_RESAMPLES, as_mapping, as_text
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 
 OnUndecided = Literal["fail", "pass"]

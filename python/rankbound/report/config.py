@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from rankbound._files import as_path
+from rankbound._messages import about, did_you_mean, shortened
 from rankbound._options import (
-    about,
     as_choice,
     as_count,
     as_cut_off,
@@ -19,9 +19,7 @@ from rankbound._options import (
     as_non_negative,
     as_resamples,
     as_text,
-    did_you_mean,
     resolve_num_threads,
-    shortened,
 )
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError
 

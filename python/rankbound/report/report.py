@@ -9,7 +9,8 @@ import msgspec
 
 from rankbound._digest import hash_of
 from rankbound._files import as_path, atomic_write
-from rankbound._options import about, as_mapping, shortened
+from rankbound._messages import about, shortened
+from rankbound._options import as_mapping
 from rankbound._read_only import read_only
 from rankbound.errors import FileFormatError, InvalidTypeError, ReportError
 from rankbound.evaluation.result import EvaluationResult
