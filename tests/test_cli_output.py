@@ -212,3 +212,8 @@ def test_no_bar_without_tqdm_or_terminal(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with cli.progress.progress_bar() as show:
         assert show is False
+
+
+def test_a_closed_output_does_not_hide_the_exit_code(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["schema"]) == 0

@@ -188,6 +188,11 @@ def test_foreign_files_are_refused(tmp_path, state):
     np.savez(path, other=np.ones(3))
     with pytest.raises(FileFormatError, match="no comparability state"):
         ComparabilityState.load(path)
+    np.save(tmp_path / "other.npy", np.ones(3))
+    (tmp_path / "other.json").write_text("{}")
+    for name in ("other.npy", "other.json"):
+        with pytest.raises(FileFormatError, match="it is no whole npz archive"):
+            ComparabilityState.load(tmp_path / name)
     with path.open("wb") as handle:
         np.save(handle, np.ones(3))
     with pytest.raises(FileFormatError, match="no comparability state"):

@@ -300,6 +300,14 @@ def test_a_summary_that_cannot_be_written_is_told_before_the_work(files, capsys,
     assert run(files, "--junit", str(files / "out.xml")) == 2
     assert "GITHUB_STEP_SUMMARY: cannot write" in capsys.readouterr().err
     assert not (files / "out.xml").exists()
+    (files / "summary.md").touch()
+    with monkeypatch.context() as patch:
+        patch.setenv("GITHUB_STEP_SUMMARY", str(files / "summary.md"))
+        patch.setattr("os.access", lambda path, _: not str(path).endswith("summary.md"))
+        assert run(files) == 2
+        printed = capsys.readouterr()
+        assert "summary.md' is read-only" in printed.err
+        assert "gate passed" not in printed.out
     # It is not asked for.
     assert run(files, "--markdown", str(files / "own.md")) == 0
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "")

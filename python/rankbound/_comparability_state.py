@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import UNREADABLE, as_path, atomic_write, why_unreadable
+from rankbound._files import UNREADABLE, as_path, atomic_write, open_npz, why_unreadable
 from rankbound._labels import as_class_ids, show
 from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, RankboundError, ShapeError, StateError
@@ -227,7 +227,7 @@ class ComparabilityState:
         file = as_path(path)
         name = str(path)
         try:
-            with file.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+            with open_npz(file) as archive:
                 stored = {key: archive[key] for key in archive.files}
             metadata = json.loads(stored.pop("metadata").tobytes())
             if metadata.pop("format") != _FORMAT:

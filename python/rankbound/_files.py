@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from rankbound._messages import shortened
 from rankbound.errors import FileFormatError, InvalidTypeError
 
@@ -40,6 +42,34 @@ def why_unreadable(error: BaseException) -> str:
     if isinstance(error, KeyError):
         return f"it lacks {str(error.args[0]).removesuffix(' is not a file in the archive')!r}"
     return str(error)
+
+
+@contextmanager
+def open_npz(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Open an archive of arrays, without pickle.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Yields
+    ------
+    NpzFile
+        The arrays by name.
+
+    Raises
+    ------
+    ValueError
+        If it is no archive: one of :data:`UNREADABLE`.
+    """
+    with Path(path).open("rb") as handle:
+        if not zipfile.is_zipfile(handle):
+            # numpy takes anything else for a pickle, and says how to load one.
+            raise ValueError("it is no whole npz archive")
+        handle.seek(0)
+        with np.load(handle, allow_pickle=False) as archive:
+            yield archive
 
 
 def as_path(path: Any, *, name: str = "path") -> Path:

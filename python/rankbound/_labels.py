@@ -164,7 +164,10 @@ def _from_objects(array: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray
     try:
         present: NDArray[Any] = array[~missing].astype(dtype)
     except OverflowError as error:
-        raise InvalidTypeError(f"{name} has integers beyond 64 bits; use other ids") from error
+        row = next(int(row) for row in np.flatnonzero(~missing) if not -(2**63) <= array[row] < 2**63)
+        raise InvalidTypeError(
+            f"{name} has {array[row]} at position {row}, beyond 64 bits; use smaller integers or strings as ids"
+        ) from error
     values = np.zeros(len(array), dtype=present.dtype)
     values[~missing] = present
     return values, missing

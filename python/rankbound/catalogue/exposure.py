@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._files import UNREADABLE, as_path, atomic_write, why_unreadable
+from rankbound._files import UNREADABLE, as_path, atomic_write, open_npz, why_unreadable
 from rankbound._options import as_integer
 from rankbound.errors import FileFormatError, InvalidParameterError, InvalidTypeError, RankboundError
 
@@ -206,7 +206,7 @@ class Exposure:
         file = as_path(path)
         name = str(path)
         try:
-            with file.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+            with open_npz(file) as archive:
                 header = json.loads(archive["header"].tobytes())
                 if header["format"] != FORMAT:
                     raise ValueError("another format")

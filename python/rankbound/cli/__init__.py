@@ -46,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.showwarning = _show_warning
         try:
             code = _run(argv)
-            sys.stdout.flush()
+            # It may have been closed by who started the process.
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except BrokenPipeError:
             # Nothing more can be written, neither now nor when the interpreter ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     names = [_text(Path(path).stem.removesuffix(".units")) for path in args.results]
     if len(set(names)) < len(names):
         names = list(map(_text, args.results))
-    if len(set(names)) < len(names):
+    if len(set(map(os.path.realpath, args.results))) < len(names):
         raise InvalidParameterError("compare got the same file twice: a result cannot differ from itself")
     from rankbound import compare_models  # noqa: PLC0415  # bad usage is told at once
 

@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
             check_target(summary)
         except FileFormatError as error:
             raise FileFormatError(f"{SUMMARY_VARIABLE}: {error}, or unset the variable") from error
+        if Path(summary).exists() and not os.access(summary, os.W_OK):
+            raise FileFormatError(f"{SUMMARY_VARIABLE}: {summary!r} is read-only: allow writing, or unset the variable")
     from rankbound.gate import run_gate  # noqa: PLC0415  # bad usage is told at once
 
     with worded(_OPTIONS):

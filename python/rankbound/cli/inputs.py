@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankbound._files import UNREADABLE
+from rankbound._files import UNREADABLE, open_npz
 from rankbound.cli import csv_input
 from rankbound.cli.input_errors import choose, fail, flag
 from rankbound.errors import MissingDependencyError, RankboundError, ShapeError, UnknownLabelError
@@ -194,7 +194,7 @@ def _load_array(path: str, name: str, suffix: str) -> NDArray[Any]:
     with _reading(path, name):
         if suffix == ".npy":
             return np.lib.format.open_memmap(path, mode="r")
-        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+        with open_npz(path) as archive:
             array: NDArray[Any] = archive[choose(path, name, archive.files, what="array")]
     return array
 
@@ -204,7 +204,7 @@ def _load_sparse(path: str, name: str) -> Any:
     from scipy import sparse  # noqa: PLC0415  # as above
 
     with _reading(path, name):
-        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+        with open_npz(path) as archive:
             if "format" not in archive.files:
                 return None
         with Path(path).open("rb") as handle:

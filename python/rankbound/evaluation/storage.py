@@ -2,7 +2,6 @@
 
 import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound._digest import digest, hash_of
-from rankbound._files import UNREADABLE, as_path, atomic_write, why_unreadable
+from rankbound._files import UNREADABLE, as_path, atomic_write, open_npz, why_unreadable
 from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
 from rankbound.evaluation.result import PLAIN_FIELDS, EvaluationResult
 
@@ -103,11 +102,7 @@ def _suffix(path: str | os.PathLike[str], why: str) -> str:
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    with path.open("rb") as handle:
-        if not zipfile.is_zipfile(handle):
-            # numpy takes anything else for a pickle, and says how to load one.
-            raise ValueError("it is no whole npz archive")
-    with np.load(path, allow_pickle=False) as archive:
+    with open_npz(path) as archive:
         if "header" not in archive.files:
             raise ValueError(f"it holds other arrays: {', '.join(archive.files[:5])}")
         header = json.loads(archive["header"].tobytes())
