@@ -170,6 +170,10 @@ def test_compare_names_models_by_any_file_name(results, tmp_path, capsys):
         ("query,qid,item,score\nq,q,a,1\n", None, "could be the query, 'query', 'qid': leave all but one out"),
         (None, "query,item,relevance\n,a,1\n", "--qrels['query'] has no id at row 0; give every row one"),
         (None, "query,item,relevance\nq,a,one\n", "--qrels['relevance'] has 'one' at row 0; it must hold numbers"),
+        ("query,item,score\nq,,1\n", None, "--run['item'] has no id at row 0; give every row one"),
+        ("query,item,score\nq,a,\n", None, "--run['score'] has None at row 0; it must hold numbers"),
+        ("query,item,score\nq,a,nan\n", None, "--run has NaN or an infinity for item 'a' of query 'q'"),
+        ("query,item,score,f,f\nq,a,1,2,3\n", None, "--run has 2 columns called 'f'; rename or drop all but one"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_placed(tmp_path, capsys, run, qrels, message):
@@ -180,6 +184,15 @@ def test_what_is_wrong_in_a_table_is_placed(tmp_path, capsys, run, qrels, messag
     said = capsys.readouterr().err
     assert message in said
     assert "columns=" not in said
+
+
+@pytest.mark.filterwarnings("default:no query of qrels")
+def test_a_table_of_a_header_alone_is_an_empty_run(files, capsys):
+    (files / "run.csv").write_text("query,item,score\n")
+    assert evaluate(files, "--run", str(files / "run.csv"), "--metrics", "mrr@5", "-o", "-") == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["mrr@5"] == 0
+    assert "every list is empty" in said.err
 
 
 @pytest.mark.parametrize("name", ["none.csv", "none.parquet", "none.txt"])

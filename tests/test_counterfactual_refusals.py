@@ -77,6 +77,22 @@ def test_gaps_of_tables_are_refused(frame):
             ips(frame(replaced(column, 2, None)), NEW, *RR, **STATED)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pa.table])
+def test_a_column_that_is_there_twice_is_refused(frame):
+    table = pa.table(LOG)
+    table = table.append_column("note", table["click"]).append_column("note", table["click"])
+    twice = table if frame is pa.table else table.to_pandas()
+    with pytest.raises(InvalidParameterError, match="log has 2 columns called 'note'; rename or drop all but one"):
+        ips(twice, NEW, *RR, **STATED)
+
+
+def test_integers_of_128_bits_are_refused_where_they_are_read():
+    log = pl.DataFrame(LOG).with_columns(other=pl.lit(1, pl.Int128))
+    assert ips(log, NEW, *RR, **STATED) == ips(LOG, NEW, *RR, **STATED)
+    with pytest.raises(InvalidTypeError, match=r"log\['item'\] has dtype Int128; convert it to Int64"):
+        ips(log.with_columns(item=pl.col("other")), NEW, *RR, **STATED)
+
+
 @pytest.mark.parametrize(
     ("scores", "error", "message"),
     [

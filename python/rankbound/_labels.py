@@ -168,6 +168,13 @@ def _from_objects(array: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray
         raise InvalidTypeError(
             f"{name} has {array[row]} at position {row}, beyond 64 bits; use smaller integers or strings as ids"
         ) from error
+    if present.dtype.kind in "US":
+        cut = np.fromiter(map(len, array[~missing]), dtype=np.int64) != np.strings.str_len(present)
+        if cut.any():
+            row = int(np.flatnonzero(~missing)[cut.argmax()])
+            raise InvalidTypeError(
+                f"{name} has {array[row]!r} at position {row}, which ends in a NUL that numpy would drop; rename it"
+            )
     values = np.zeros(len(array), dtype=present.dtype)
     values[~missing] = present
     return values, missing

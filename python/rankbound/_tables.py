@@ -1,5 +1,6 @@
 """Columns of tables, whichever library holds them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,16 +39,18 @@ def read_columns(table: Any, columns: Sequence[str], *, name: str) -> dict[str, 
     EmptyInputError
         Without rows.
     """
-    named = table if isinstance(table, Mapping) else _frame(table, name)
-    absent = [column for column in columns if column not in named]
+    frame = None if isinstance(table, Mapping) else _frame(table, name)
+    found = list(table) if frame is None else frame.columns
+    absent = [column for column in columns if column not in found]
     if absent:
         raise InvalidParameterError(
-            f"{name} has no column {', '.join(map(repr, absent))}; its columns are {', '.join(map(repr, named))}"
+            f"{name} has no column {', '.join(map(repr, absent))}; its columns are {', '.join(map(repr, found))}"
         )
     arrays = {}
     for column in columns:
         place = f"{name}[{column!r}]"
-        values, missing = split_missing(as_vector(named[column], name=place), name=place)
+        given = table[column] if frame is None else _array(frame[column], place)
+        values, missing = split_missing(as_vector(given, name=place), name=place)
         if missing.any():
             raise InvalidTypeError(f"{place} has no value at row {int(missing.argmax())}; give every row one")
         arrays[column] = values
@@ -84,22 +87,38 @@ def as_numbers(values: NDArray[Any], *, name: str) -> NDArray[np.float64]:
     return values.astype(np.float64)
 
 
-def _frame(table: Any, name: str) -> dict[str, Any]:
+def repeated_column(table: Any, name: str) -> InvalidParameterError:
+    """Return the error of a frame, of pandas or Arrow, that has a column more than once."""
+    columns = Counter(getattr(table, "column_names", None) or table.columns)
+    column, count = columns.most_common(1)[0]
+    return InvalidParameterError(f"{name} has {count} columns called {column!r}; rename or drop all but one")
+
+
+def check_width(series: Any, place: str) -> None:
+    """Refuse a column of integers for which numpy has no type."""
     import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
 
+    if series.dtype in (nw.Int128, nw.UInt128):
+        raise InvalidTypeError(f"{place} has dtype {series.dtype}; convert it to Int64")
+
+
+def _frame(table: Any, name: str) -> Any:
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+    from narwhals.exceptions import DuplicateError  # noqa: PLC0415 - needed for tables alone
+
     try:
-        frame = nw.from_native(table, eager_only=True)
+        return nw.from_native(table, eager_only=True)
+    except DuplicateError as error:
+        raise repeated_column(table, name) from error
     except TypeError as error:
         raise InvalidTypeError(
             f"{name} must be a mapping of names to arrays or an eager pandas, polars or pyarrow frame, got "
             f"{type(table).__name__}"
         ) from error
-    columns = {}
-    for series in frame.iter_columns():
-        gaps = series.is_null()
-        if gaps.any():
-            # numpy would turn integers beside a gap into floats.
-            columns[series.name] = np.array(series.to_list(), dtype=object)
-        else:
-            columns[series.name] = series.to_numpy()
-    return columns
+
+
+def _array(series: Any, place: str) -> NDArray[Any]:
+    check_width(series, place)
+    # numpy would turn integers beside a gap into floats.
+    array: NDArray[Any] = np.array(series.to_list(), dtype=object) if series.is_null().any() else series.to_numpy()
+    return array

@@ -55,11 +55,31 @@ class OwnIds(Ids):
 
     core: NDArray[np.int64] | _Texts
 
-    def array(self) -> NDArray[Any]:
-        """Return the ids as an array of numpy."""
+    def array(self, *, found: str) -> NDArray[Any]:
+        """Return the ids as an array of numpy.
+
+        Parameters
+        ----------
+        found : str
+            What a message about an id begins with, such as "qrels has the query".
+
+        Returns
+        -------
+        ndarray of shape (n_ids,)
+            int64, or strings.
+
+        Raises
+        ------
+        InvalidTypeError
+            For a text that ends in NUL, which numpy would drop, so that it might become another id.
+        """
         if not isinstance(self.core, tuple):
             return self.core
         text, starts = self.core
+        ends = starts[1:][np.diff(starts) > 0]
+        if not text[ends - 1].all():
+            row = int(np.searchsorted(starts, ends[int(text[ends - 1].argmin())])) - 1
+            raise InvalidTypeError(f"{found} {self.show(row)}, which ends in a NUL that numpy would drop; rename it")
         # As numpy keeps them: code points in 32 bits, each text filled up with zeros.
         points = np.frombuffer(text.tobytes().decode().encode("utf-32-le"), dtype="<u4")
         n_before = np.concatenate([[0], np.cumsum((text & 0xC0) != 0x80)])

@@ -80,7 +80,7 @@ class _Profiler:
                 qrels.queries.core, qrels.items.core, qrels.values, num_threads=num_threads
             )
         self.query_ids, self.item_ids = OwnIds(query_ids), OwnIds(item_ids)
-        names = self.query_ids.array(), self.item_ids.array()
+        names = self.query_ids.array(found="qrels has the query"), self.item_ids.array(found="qrels has the item")
         self.judged = _Judged(starts, relevant, grades, len(self.item_ids), *names)
 
     def profile(

@@ -54,6 +54,11 @@ class Catalogue:
         """
         if not isinstance(item_ids, Iterable) or isinstance(item_ids, (str, bytes)):
             raise InvalidTypeError(f"item_ids must be the ids of all items in the catalogue, got {item_ids!r}")
+        if isinstance(item_ids, (set, frozenset)):
+            raise InvalidTypeError(
+                f"item_ids is a {type(item_ids).__name__}, which has no order, and data about items is given in the "
+                "order of their ids: pass a list, such as sorted(item_ids)"
+            )
         ids = as_ids(item_ids, name="item_ids")
         if not len(ids):
             raise EmptyInputError("item_ids is empty: there is no catalogue")
@@ -74,7 +79,7 @@ class Catalogue:
 
     def text_ranks(self) -> NDArray[np.int64]:
         """Return where each item stands if ids are sorted as text."""
-        return np.argsort(np.argsort(self.ids.array().astype(np.str_)))
+        return np.argsort(np.argsort(self.ids.array(found="item_ids has").astype(np.str_)))
 
     def places(self, ids: Ids, rows: NDArray[np.int64], *, argument: str) -> NDArray[np.int64]:
         """Return where items stand in the catalogue.

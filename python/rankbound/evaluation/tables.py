@@ -1,7 +1,7 @@
 """Runs and qrels as long tables, whichever library holds them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
+from rankbound._tables import check_width, repeated_column
 from rankbound._validation import MAX_EXACT_INTEGER
 from rankbound.errors import InvalidParameterError, InvalidTypeError, MissingDependencyError
 from rankbound.evaluation.ids import Ids, as_ids
@@ -83,11 +84,13 @@ def read_table(data: Any, *, value: str, columns: Mapping[str, str], name: str) 
         return _from_dicts(data, value, name)
     frame = _frame(data, name)
     chosen = {field: _choose(frame.columns, field, columns, name) for field in ("query", "item", value)}
-    numbers = frame[chosen[value]]
+    places = {field: f"{name}[{column!r}]" for field, column in chosen.items()}
+    for field, place in places.items():
+        check_width(frame[chosen[field]], place)
     return Table(
-        _ids(frame[chosen["query"]], f"{name}[{chosen['query']!r}]"),
-        _ids(frame[chosen["item"]], f"{name}[{chosen['item']!r}]"),
-        _numbers(numbers.to_numpy(), value, f"{name}[{chosen[value]!r}]"),
+        _ids(frame[chosen["query"]], places["query"]),
+        _ids(frame[chosen["item"]], places["item"]),
+        _numbers(frame[chosen[value]].to_numpy(), value, places[value], lambda row: f"at row {row}"),
         tuple(frame.columns),
     )
 
@@ -106,20 +109,34 @@ def _from_dicts(data: Mapping[Any, Any], value: str, name: str) -> Table:
         # A query without items has no relevant one; any item that is judged not relevant says the same.
         rows += [(query, rows[0][1], 0) for query, of_query in data.items() if not of_query]
     queries, items, numbers = zip(*rows, strict=True) if rows else ((), (), ())
-    return Table(
-        as_ids(queries, name=f"{name} (queries)"),
-        as_ids(items, name=f"{name} (items)"),
-        _numbers(np.array(numbers if rows else [], dtype=None if rows else np.float64), value, name),
-    )
+    query_ids, item_ids = as_ids(queries, name=f"{name} (queries)"), as_ids(items, name=f"{name} (items)")
+
+    def where(row: int) -> str:
+        return f"for item {item_ids.show(row)} of query {query_ids.show(row)}"
+
+    return Table(query_ids, item_ids, _numbers(_vector(numbers), value, name, where))
+
+
+def _vector(numbers: tuple[Any, ...]) -> NDArray[Any]:
+    """Return what should be numbers as they are, where numpy would make texts of them, or a matrix."""
+    try:
+        array = np.array(numbers)
+    except ValueError:
+        array = np.empty((0, 0))
+    plain = array.ndim == 1 and array.dtype.kind in "fiub"
+    return array if plain else np.fromiter(numbers, dtype=object, count=len(numbers))
 
 
 def _frame(data: Any, name: str) -> Any:
     import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
+    from narwhals.exceptions import DuplicateError  # noqa: PLC0415 - needed for tables alone
 
     try:
         frame = nw.from_native(data)
+    except DuplicateError as error:
+        raise repeated_column(data, name) from error
     except TypeError as error:
-        if not hasattr(data, "__arrow_c_stream__"):
+        if nw.dependencies.is_into_series(data) or not hasattr(data, "__arrow_c_stream__"):
             raise InvalidTypeError(
                 f"{name} must be a pandas, polars or Arrow table, a mapping of mappings, or the path of a TREC file, "
                 f"got {type(data).__name__}"
@@ -129,7 +146,13 @@ def _frame(data: Any, name: str) -> Any:
             raise MissingDependencyError(
                 f"{name} is an Arrow table, which needs pyarrow: pip install pyarrow"
             ) from None
-        return nw.from_arrow(data, backend=backend)
+        try:
+            return nw.from_arrow(data, backend=backend)
+        except Exception as unreadable:
+            # Each library has errors of its own.
+            raise InvalidTypeError(
+                f"{name} cannot be read as an Arrow table of columns ({type(unreadable).__name__}: {unreadable})"
+            ) from unreadable
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
@@ -163,12 +186,17 @@ def _ids(series: Any, place: str) -> Ids:
     if texts is not None:
         return Ids(texts)
     if series.null_count():
-        row = int(series.is_null().to_numpy().argmax())
-        raise InvalidTypeError(f"{place} has no id at row {row}; give every row one")
+        raise _no_id(place, int(series.is_null().to_numpy().argmax()))
     if series.dtype.is_integer():
         return Ids(_integers(series.to_numpy(), place))
-    found = _from_arrow(series, place) if find_spec("pyarrow") else _from_polars(series)
+    found = None
+    if objects is None:
+        found = _from_arrow(series, place) if find_spec("pyarrow") else _from_polars(series)
     return as_ids(series.to_list(), name=place) if found is None else found
+
+
+def _no_id(place: str, row: int) -> InvalidTypeError:
+    return InvalidTypeError(f"{place} has no id at row {row}; give every row one")
 
 
 def _objects(series: Any) -> NDArray[Any] | None:
@@ -183,9 +211,10 @@ def _objects(series: Any) -> NDArray[Any] | None:
 
 
 def _from_arrow(series: Any, place: str) -> Ids | None:
-    """Return texts, or categories, from the buffers of Arrow; None for anything else."""
+    """Return texts, or categories that are texts or integers, from the buffers of Arrow; None for anything else."""
     import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for tables alone
     import pyarrow as pa  # noqa: PLC0415 - an extra
+    from pyarrow import compute  # noqa: PLC0415 - an extra
 
     if series.dtype not in (nw.String, nw.Categorical, nw.Enum):
         return None
@@ -195,12 +224,18 @@ def _from_arrow(series: Any, place: str) -> Ids | None:
         # As they are: the default is a copy.
         column = series.to_native().to_arrow(compat_level=CompatLevel.newest())
     else:
-        column = series.to_arrow()
+        # Dictionaries that differ by chunk cannot always be joined.
+        column = series.to_native() if series.implementation.is_pyarrow() else series.to_arrow()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+        if column.null_count:
+            # The dictionary has it, not the rows.
+            raise _no_id(place, compute.index(column.is_null(), True).as_py())
     if pa.types.is_integer(column.type):
         return Ids(_integers(column.to_numpy(), place))
     are_views = pa.types.is_string_view(column.type)
+    if not (are_views or pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
     column = column if are_views else column.cast(pa.large_string())
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -235,25 +270,41 @@ def _integers(array: NDArray[Any], place: str) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype=np.int32 if narrow else np.int64)
 
 
-def _is_number(value: Any) -> bool:
+def _reads_as_number(value: Any) -> bool:
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
 
-def _numbers(array: NDArray[Any], value: str, place: str) -> NDArray[Any]:
+def _is_number(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return isinstance(value, (float, np.integer, np.floating))
+
+
+def _numbers(array: NDArray[Any], value: str, place: str, where: Callable[[int], str]) -> NDArray[Any]:
+    if not array.size:
+        # Whatever a table takes for the type of a column without rows.
+        return np.empty(0)
     kind = array.dtype.kind
     if not (kind in "fiu" or (kind == "b" and value == "relevance")) or array.dtype.char == "g":
-        odd = next((row for row, number in enumerate(array) if not _is_number(number)), None)
-        found = f"holds {array.dtype}" if odd is None else f"has {array[odd]!r} at row {odd}"
-        raise InvalidTypeError(f"{place} {found}; it must hold numbers, each the {value} of an item")
-    if kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        listed = array.tolist()
+        # A file's column is text because of what cannot be read as a number.
+        odd = next(
+            (row for fits in (_reads_as_number, _is_number) for row, of in enumerate(listed) if not fits(of)), None
+        )
+        found = f"holds {array.dtype}" if odd is None else f"has {listed[odd]!r} {where(odd)}"
+        raise InvalidTypeError(
+            f"{place} {found}; it must hold numbers, each the {value} of an item: integers or floats of at most 64 bits"
+        )
+    if kind in "iu" and array.dtype.itemsize == 8:
         wrong = (array > MAX_EXACT_INTEGER) | (array < -MAX_EXACT_INTEGER if kind == "i" else False)
         if wrong.any():
+            row = int(wrong.argmax())
             raise InvalidTypeError(
-                f"{place} has {array[wrong.argmax()]}: integers beyond 2^53 merge as floats; rescale them"
+                f"{place} has {array[row]} {where(row)}: integers beyond 2^53 merge as floats; rescale them"
             )
     # float32 holds them exactly.
     narrow = array.dtype.itemsize <= (4 if kind == "f" else 2)
