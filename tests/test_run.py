@@ -132,6 +132,24 @@ def test_slices_go_by_id():
     assert aligned.slices["old"] == result.slices["old"]
 
 
+@pytest.mark.parametrize("ids", [["q1", "q2", "q3", "q4"], [10, 20, 30, 3]])
+def test_a_series_goes_by_its_index_if_that_names_ids(ids):
+    of_query = dict(zip(QRELS, ids, strict=True))
+    run, qrels = ({of_query[query]: of for query, of in table.items() if query in of_query} for table in (RUN, QRELS))
+    by_id = {"old": {ids[2]: True, ids[0]: False, ids[1]: True}, "kind": ("items", {"b": "y", "a": "x"})}
+    expected = evaluate_run(run, qrels, metrics="mrr", slices=by_id)
+    assert expected.slices["old"]["n_rows"] == 2
+    series = {"old": pd.Series(by_id["old"]), "kind": ("items", pd.Series(by_id["kind"][1]))}
+    assert evaluate_run(run, qrels, metrics="mrr", slices=series) == expected
+    with pytest.raises(errors.InvalidParameterError, match=r"slices\['old'\] labels 'q2' more than once"):
+        evaluate_run(RUN, QRELS, metrics="mrr", slices={"old": pd.Series([1, 2, 3, 4], index=["q1", "q2", "q2", "q3"])})
+    # One that only counts rows is an array: in the order of the sorted ids.
+    mask = np.array([sorted(ids)[place] in (ids[1], ids[2]) for place in range(4)])
+    for rows in (mask, pd.Series(mask), pd.Series(mask, index=[0, 1, 2, 3])):
+        found = evaluate_run(run, qrels, metrics="mrr", slices={"old": rows}).slices["old"]
+        assert found == expected.slices["old"]
+
+
 def test_results_of_two_runs_pair_up():
     first, second = (evaluate_run(run, QRELS, metrics="mrr") for run in (RUN, {"q3": {"a": 1.0}, "q9": {"y": 1.0}}))
     assert first.target_fingerprint == second.target_fingerprint

@@ -179,8 +179,9 @@ def evaluate_run(
         ``Novelty(10, counts=counts)``. It names every item that a judged query lists or has for relevant.
     slices : mapping of str to array_like or mapping, or None, default None
         Groups to report apart, masks or labels: ``{"cold": {"q1": True, "q2": False}}`` by query id, ``("items",
-        {"d1": "new"})`` by item id, or arrays in the order of the sorted query ids. Ids without a label are in no
-        group; labels of ids that there are not are left out and counted.
+        {"d1": "new"})`` by item id, or arrays in the order of the sorted query ids. A pandas Series goes by id as well,
+        that of its index, unless the index only counts its rows from 0 up. Ids without a label are in no group; labels
+        of ids that there are not are left out and counted.
     metadata, collect_per_user, per_user_dtype, num_threads
         As in :func:`rankbound.evaluate_scores`.
 
@@ -320,6 +321,7 @@ def _aligned(slices: Any, targets: _Judged) -> tuple[Any, int | None]:
     n_unknown = None
     for name, given in slices.items():
         of, labels = given if isinstance(given, tuple) and len(given) == 2 else ("rows", given)
+        labels = _by_id(labels, name)
         if isinstance(labels, Mapping):
             ids = (targets.item_ids if of == "items" else targets.query_ids).tolist()
             if labels and not any(key in labels for key in ids):
@@ -341,3 +343,20 @@ def _aligned(slices: Any, targets: _Judged) -> tuple[Any, int | None]:
         else:
             found[name] = given
     return found, n_unknown
+
+
+def _by_id(labels: Any, name: Any) -> Any:
+    """Return a Series of pandas that has an index of its own as a mapping; anything else as it is."""
+    import narwhals.stable.v2 as nw  # noqa: PLC0415 - needed for slices alone
+
+    if not nw.dependencies.is_pandas_series(labels):
+        return labels
+    import pandas as pd  # noqa: PLC0415 - who gives a Series has it
+
+    index = labels.index
+    if index.equals(pd.RangeIndex(len(index))):
+        return labels
+    if not index.is_unique:
+        twice = index[index.duplicated()].tolist()[0]
+        raise InvalidParameterError(f"slices[{name!r}] labels {twice!r} more than once; give each id one label")
+    return dict(labels.items())
