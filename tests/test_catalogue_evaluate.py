@@ -83,12 +83,16 @@ def test_slices_hold_what_has_a_value_per_list():
         "even": np.array([True, False, True, False]),
         "items": ("items", np.array([True, True, False, False, False])),
     }
-    with pytest.warns(errors.ReliabilityWarning, match="slices have no .*catalog_coverage@"):
+    of_all = pytest.warns(errors.ReliabilityWarning, match="slices have no .*catalog_coverage@")
+    of_items = pytest.warns(errors.ReliabilityWarning, match="slices of items, such as 'items', have no .*novelty@2")
+    with of_all, of_items:
         result = evaluate_scores(SCORES, TARGETS, metrics=METRICS, slices=slices)
     even = result.slices["even"]
     assert even["novelty@2"] == catalogue.novelty(SCORES[:1], 2, counts=COUNTS)
     assert "catalog_coverage@2" not in even
     assert set(result.slices["items"]) == {"n_rows", "n_scored_rows", "recall@2"}
+    # Groups of rows lack no value per list.
+    evaluate_scores(SCORES, TARGETS, metrics=catalogue.Novelty(2, counts=COUNTS), slices={"even": slices["even"]})
 
 
 def test_short_lists_have_no_diversity_and_do_not_spoil_the_others():

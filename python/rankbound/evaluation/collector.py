@@ -252,6 +252,14 @@ class Collector:
             name: {"n_rows": of.n_rows, "n_scored_rows": of.n_scored_rows, **of.aggregates(self.plan.core)[0]}
             for name, of in self.group_totals.items()
         }
+        if self.item_groups and self.catalogue.list_keys:
+            warnings.warn(
+                f"slices of items, such as {next(iter(self.item_groups))!r}, have no "
+                f"{', '.join(self.catalogue.list_keys)}, which is about the items that lists show: see the value over "
+                "all items",
+                ReliabilityWarning,
+                stacklevel=2,
+            )
         catalogue = self.catalogue.compute()
         of_all = [key for key in catalogue if key not in self.catalogue.list_keys] if slices else []
         if of_all:
