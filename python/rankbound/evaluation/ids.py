@@ -147,6 +147,44 @@ def _kind(value: Any) -> str:
     return "integer" if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else ""
 
 
+def as_tabled(ids: NDArray[Any], *, otherwise: str) -> NDArray[Any]:
+    """Return sample ids in a dtype that columns of pandas, polars, Arrow and Parquet have.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (n,)
+        Of any plain dtype.
+    otherwise : str
+        What else to do, for messages.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Dates of weeks, months and years as days, other dates and durations in milliseconds unless they are finer; all
+        else as it is.
+
+    Raises
+    ------
+    InvalidTypeError
+        For a dtype that no column has, and if an id would change.
+    """
+    kind, tabled = ids.dtype.kind, ids
+    fits = ids.dtype.char != "g"
+    if kind in "mM":
+        unit, count = np.datetime_data(ids.dtype)
+        in_days = kind == "M" and unit in ("Y", "M", "W", "D")
+        if count != 1 or unit not in ("ms", "us", "ns"):
+            tabled = ids.astype(f"{kind}8[{'D' if in_days else 'ms'}]")
+        # Days are counted in 32 bits; durations of months, or of no unit, have no length.
+        fits = not (np.abs(tabled.astype(np.int64)) >= 2**31).any() if in_days else unit not in ("Y", "M", "generic")
+        fits = fits and np.array_equal(tabled.astype(ids.dtype), ids)
+    if not fits:
+        raise InvalidTypeError(
+            f"sample_ids have dtype {ids.dtype}, which no table can hold unchanged; convert them, or {otherwise}"
+        )
+    return tabled
+
+
 def match_kind(run: Ids, qrels: Ids, *, what: str) -> Ids:
     """Return the ids of a run, which must be of the kind of those of qrels.
 

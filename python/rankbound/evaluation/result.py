@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankbound._options import as_choice
 from rankbound._read_only import read_only
 from rankbound.errors import InvalidParameterError, MissingDependencyError, ShapeError
+from rankbound.evaluation.ids import as_tabled
 
 # All that is no array.
 PLAIN_FIELDS = (
@@ -177,20 +178,25 @@ class EvaluationResult(Mapping[str, Any]):
         Returns
         -------
         DataFrame or Table
-            A column ``sample_id`` and one per metric.
+            A column ``sample_id`` and one per metric. Ids that are dates come as days or in milliseconds or finer,
+            durations in milliseconds or finer.
 
         Raises
         ------
         InvalidParameterError
             For another backend, or if the values were not collected.
+        InvalidTypeError
+            If ids have a dtype that no table has, such as durations of months.
         MissingDependencyError
             If the library is not installed.
         """
         as_choice(backend, ("pandas", "polars", "pyarrow"), name="backend")
         import narwhals as nw  # noqa: PLC0415 - loaded when a table is asked for
 
+        columns = self.columns()
+        columns["sample_id"] = as_tabled(columns["sample_id"], otherwise="take them from sample_ids")
         try:
-            return nw.from_dict(self.columns(), backend=backend).to_native()
+            return nw.from_dict(columns, backend=backend).to_native()
         except ImportError as error:
             raise MissingDependencyError(f"backend={backend!r} needs {backend}: pip install {backend}") from error
 

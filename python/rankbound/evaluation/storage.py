@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from rankbound._digest import digest, hash_of
 from rankbound._files import UNREADABLE, as_path, atomic_write, open_npz, why_unreadable
 from rankbound.errors import FileFormatError, InvalidTypeError, MissingDependencyError, RankboundError
+from rankbound.evaluation.ids import as_tabled
 from rankbound.evaluation.result import PLAIN_FIELDS, EvaluationResult
 
 FORMAT = "rankbound-evaluation"
 SCHEMA_VERSION = 1
+# In Parquet, metadata of the table, and of each column, whose type need not tell the dtype in numpy.
 _HEADER = "rankbound"
+_DTYPE = "numpy"
 
 
 def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
@@ -36,7 +39,13 @@ def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
         raise InvalidTypeError(
             f"the result cannot be written as JSON ({error}); keep metadata to plain values"
         ) from error
-    header = json.dumps(document | {"hash": _hash(document, list(columns.values()))})
+    try:
+        content_hash = _hash(document, list(columns.values()))
+    except UnicodeEncodeError as error:
+        raise InvalidTypeError(
+            f"sample_ids has {error.object!r}, half a character, which UTF-8 cannot hold; repair it"
+        ) from error
+    header = json.dumps(document | {"hash": content_hash})
     if suffix == ".npz":
         # Numbered, because a key may hold what a file name may not.
         arrays: dict[str, Any] = {f"column_{at}": column for at, column in enumerate(columns.values())}
@@ -44,10 +53,10 @@ def save(result: EvaluationResult, path: str | os.PathLike[str]) -> None:
         with atomic_write(path) as handle:
             np.savez_compressed(handle, header=text, **arrays)
         return
-    pyarrow, parquet = _pyarrow()
-    table = pyarrow.table({name: pyarrow.array(column) for name, column in columns.items()})
+    _, parquet = _pyarrow()
+    table = _as_table(columns, header)
     with atomic_write(path) as handle:
-        parquet.write_table(table.replace_schema_metadata({_HEADER: header}), handle)
+        parquet.write_table(table, handle)
 
 
 def load(path: str | os.PathLike[str]) -> EvaluationResult:
@@ -113,6 +122,18 @@ def _read_npz(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         return header, [archive[column] for column in columns]
 
 
+def _as_table(columns: dict[str, NDArray[Any]], header: str) -> Any:
+    """Return a table of Arrow whose metadata say what the types of its columns do not."""
+    pyarrow, _ = _pyarrow()
+    arrays, fields = [], []
+    for name, column in columns.items():
+        arrays.append(pyarrow.array(as_tabled(column, otherwise="use .npz") if name == "sample_id" else column))
+        # Without the width of texts, which the longest has anyway.
+        dtype = column.dtype.kind if column.dtype.kind in "US" else column.dtype.str
+        fields.append(pyarrow.field(name, arrays[-1].type, metadata={_DTYPE: dtype}))
+    return pyarrow.table(arrays, schema=pyarrow.schema(fields, metadata={_HEADER: header}))
+
+
 def _read_parquet(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     _, parquet = _pyarrow()
     with path.open("rb") as handle:
@@ -121,15 +142,11 @@ def _read_parquet(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     if _HEADER.encode() not in metadata:
         raise ValueError(f"it is another table, of the columns {', '.join(table.column_names[:5])}")
     header = json.loads(metadata[_HEADER.encode()])
-    columns = [_column(column) for column in table.columns]
+    columns = [
+        column.to_numpy().astype(field.metadata[_DTYPE.encode()].decode())
+        for column, field in zip(table.columns, table.schema, strict=True)
+    ]
     return header, columns
-
-
-def _column(column: Any) -> NDArray[Any]:
-    array: NDArray[Any] = column.to_numpy()
-    if array.dtype.kind == "O":
-        array = np.array(array.tolist())
-    return array if array.flags.writeable else array.copy()
 
 
 def _pyarrow() -> tuple[Any, Any]:
