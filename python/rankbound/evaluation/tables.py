@@ -238,7 +238,8 @@ def _from_arrow(series: Any, place: str) -> Ids | None:
         return None
     column = column if are_views else column.cast(pa.large_string())
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        # To combine one chunk is to copy it.
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     _, *buffers = map(_bytes, column.buffers())
     if are_views:
         return Ids((buffers[0][16 * column.offset :][: 16 * len(column)], buffers[1:]))
