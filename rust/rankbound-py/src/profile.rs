@@ -70,6 +70,8 @@ pub(crate) struct PyScanBlock {
     seen: Py<PyArray1<f64>>,
     /// Lists whose top k depends on the order of equal scores.
     n_tied_at_cut: u64,
+    /// Disparity of the exposure: mean over the lists that count for the catalogue.
+    disparity: f64,
 }
 
 /// What a scan finds.
@@ -135,6 +137,7 @@ pub(crate) fn scan_scores<'py>(
         let options = ScanOptions { k, masks: Masks { exclude, neg_inf: mask_neg_inf } };
         profile::scan(par, &view, &Grading { rows: &rows, truths: &truths, exposed }, &rankers, &options)
     }))?;
+    let n_exposed = exposed.map_or(rows.len(), |exposed| exposed.iter().filter(|exposed| **exposed).count());
     let blocks = scan.blocks.into_iter().map(|block| {
         let (better, tied): (Vec<u32>, Vec<u32>) = block.placements.iter().map(|at| (at.better, at.tied)).unzip();
         let (exposure, seen) = exposure(py, &block.catalogue);
@@ -144,6 +147,7 @@ pub(crate) fn scan_scores<'py>(
             exposure: exposure.unbind(),
             seen: seen.unbind(),
             n_tied_at_cut: block.n_tied_at_cut,
+            disparity: block.disparity.mean(n_exposed as u64),
         };
         Py::new(py, block)
     });

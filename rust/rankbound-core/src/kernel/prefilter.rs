@@ -37,8 +37,9 @@ pub struct Prefilter<'a> {
 pub struct Prefiltered {
     /// Candidates above the truth, and those that tie with it.
     pub(crate) truth: (u32, u32),
-    /// Columns above the cut.
+    /// Columns above the cut, and their exact values.
     pub(crate) above: Vec<u32>,
+    pub(crate) above_values: Vec<f64>,
     /// Columns of the group at the cut.
     pub(crate) members: Vec<u32>,
     /// The exact value of the truth, if there is one, and the [`band`] around it.
@@ -171,10 +172,12 @@ impl<'a> Prefilter<'a> {
         self.exact(row, found);
         let Some(cut) = kth_largest(&found.exact, k, &mut found.ordered) else { return false };
         found.above.clear();
+        found.above_values.clear();
         found.members.clear();
         for (&class, &value) in found.open.iter().zip(&found.exact) {
             if value > cut {
                 found.above.push(class);
+                found.above_values.push(value);
             } else if value == cut {
                 found.members.push(class);
             }

@@ -82,6 +82,18 @@ impl RankWeights {
         std::iter::once(0.0).chain(sums).collect()
     }
 
+    /// Sum over the items of a list of the square of what each is shown for, the mean weight of the
+    /// ranks of its tie group: `EE-D` (Diaz et al. 2020). Takes the sizes of the groups, best first.
+    pub fn disparity(&self, sizes: impl Iterator<Item = usize>) -> f64 {
+        let mut better = 0;
+        let squares = sizes.map(|size| {
+            let weight = self.mean(better, size);
+            better += size;
+            weight * weight * size as f64
+        });
+        squares.sum()
+    }
+
     /// Variance of the weight over the same ranks.
     pub fn variance(&self, better: usize, tied: usize) -> f64 {
         if tied == 1 {

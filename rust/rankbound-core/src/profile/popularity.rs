@@ -1,7 +1,7 @@
 //! Rankers that ignore the model: one fixed score per class, or per class and segment.
 
 use super::Placement;
-use crate::aggregate::CatalogueSums;
+use super::ranker::{Prepared, Sums};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, TopK, column};
 
@@ -21,19 +21,22 @@ pub(crate) struct FixedRow {
     order: Vec<u32>,
     placements: Vec<Placement>,
     top: TopK<f64>,
-    /// The same top K as lists of classes and the places left for its last group, unless that group
-    /// is large.
-    listed: Option<(Listed, usize)>,
+    /// The same top K, class by class.
+    listed: Listed,
 }
 
 /// Members of a group that are added faster by whole blocks than one by one.
 const LARGE: usize = 256;
 
-/// The top K of a list some of whose classes are masked.
+/// The top K of a list, class by class.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
+    /// Those above the last group, best first, and the sizes of their groups.
     above: Vec<u32>,
+    sizes: Vec<usize>,
+    /// The last group, and the places left for it.
     members: Vec<u32>,
+    slots: usize,
 }
 
 impl Popularity {
@@ -96,12 +99,10 @@ impl FixedRow {
         let (mut maxima, mut top) = (Vec::new(), TopK::default());
         f64::block_pass(scores, scores[0], &mut maxima);
         top.find(scores, &maxima, k, false);
-        let mut row = Self { scores: scores.to_vec(), order, placements, top, listed: None };
+        let mut row = Self { scores: scores.to_vec(), order, placements, top, listed: Listed::default() };
         let mut listed = Listed::default();
-        let slots = row.list(&[], k, &mut listed);
-        if listed.members.len() <= LARGE {
-            row.listed = Some((listed, slots));
-        }
+        row.list(&[], k, &mut listed);
+        row.listed = listed;
         row
     }
 
@@ -115,34 +116,36 @@ impl FixedRow {
         Placement { better: better - count(&|other| other > score), tied: tied - count(&|other| other == score) }
     }
 
-    /// Adds the top `k` of the classes that are not masked; returns whether it depends on the order
-    /// of equal scores.
-    pub(super) fn add_top(&self, masked: &[u32], k: usize, catalogue: &mut CatalogueSums, listed: &mut Listed) -> bool {
-        if masked.is_empty() {
-            match &self.listed {
-                Some((Listed { above, members }, slots)) => catalogue.add_listed(above, members, *slots),
-                None => catalogue.add_top(&self.scores, &self.top),
-            }
-            return self.top.is_split();
+    /// Adds the top K of the classes that are not masked.
+    pub(super) fn add_top(&self, prepared: &Prepared<'_>, masked: &[u32], sums: &mut Sums, buffer: &mut Listed) {
+        let Listed { above, sizes, members, slots } = if masked.is_empty() {
+            &self.listed
+        } else {
+            self.list(masked, prepared.k, buffer);
+            buffer
+        };
+        if masked.is_empty() && members.len() > LARGE {
+            sums.catalogue.add_top(&self.scores, &self.top);
+        } else {
+            sums.catalogue.add_listed(above, members, *slots);
         }
-        let slots = self.list(masked, k, listed);
-        catalogue.add_listed(&listed.above, &listed.members, slots);
-        slots < listed.members.len()
+        sums.add_groups(sizes.iter().copied(), (members.len(), *slots), &prepared.weights);
     }
 
-    /// Lists the top `k` of the classes that are not masked: those above the last group, the group,
-    /// and the places left for it, which are returned.
-    fn list(&self, masked: &[u32], k: usize, Listed { above, members }: &mut Listed) -> usize {
+    /// Lists the top `k` of the classes that are not masked.
+    fn list(&self, masked: &[u32], k: usize, Listed { above, sizes, members, slots }: &mut Listed) {
         above.clear();
+        sizes.clear();
         members.clear();
         let mut start = 0;
         while start < self.order.len() && above.len() + members.len() < k {
+            sizes.extend((!members.is_empty()).then_some(members.len()));
             above.append(members);
             let size = self.placements[self.order[start] as usize].tied as usize;
             let group = &self.order[start..start + size];
             members.extend(group.iter().filter(|class| masked.binary_search(class).is_err()));
             start += size;
         }
-        members.len().min(k - above.len())
+        *slots = members.len().min(k - above.len());
     }
 }

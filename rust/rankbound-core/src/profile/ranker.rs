@@ -3,10 +3,11 @@
 use super::popularity::{Listed, Popularity};
 use super::{Block, Placement};
 use crate::adjust::Transform;
-use crate::aggregate::CatalogueSums;
+use crate::aggregate::{CatalogueSums, Fixed};
 use crate::error::Result;
-use crate::input::{Row, check_finite};
+use crate::input::{Row, Score, check_finite};
 use crate::kernel::{BlockPass, Kernel, Maxima, Prefilter, Prefiltered, TopK};
+use crate::metric::RankWeights;
 
 /// What orders the candidates of a list.
 #[derive(Debug)]
@@ -21,6 +22,10 @@ pub enum Ranker {
 pub(super) struct Prepared<'a> {
     pub(super) rankers: Vec<Ready<'a>>,
     prefilters: Vec<Prefilter<'a>>,
+    /// Cut-off of the catalogue sums.
+    pub(super) k: usize,
+    /// What each rank above it gives to the exposure of its item.
+    pub(super) weights: RankWeights,
 }
 
 /// A ranker made ready.
@@ -48,7 +53,8 @@ impl<'a> Prepared<'a> {
             Ranker::Model(transform) => Ready::Transformed(transform),
             Ranker::Popularity(popularity) => Ready::Popularity(popularity),
         };
-        Self { rankers: rankers.iter().map(ready).collect(), prefilters }
+        let rankers = rankers.iter().map(ready).collect();
+        Self { rankers, prefilters, k, weights: RankWeights::ndcg(k, n_classes) }
     }
 
     /// Whether a ranker reads the scores as they are.
@@ -75,20 +81,36 @@ pub(super) struct List {
 pub(super) struct Sums {
     pub(super) catalogue: CatalogueSums,
     pub(super) n_tied_at_cut: u64,
+    pub(super) disparity: Fixed,
 }
 
 impl Sums {
     pub(super) fn new(n_classes: usize) -> Self {
-        Self { catalogue: CatalogueSums::new(n_classes), n_tied_at_cut: 0 }
+        Self { catalogue: CatalogueSums::new(n_classes), n_tied_at_cut: 0, disparity: Fixed::default() }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.catalogue.merge(&other.catalogue);
         self.n_tied_at_cut += other.n_tied_at_cut;
+        self.disparity += other.disparity;
     }
 
     pub(super) fn into_block(self, placements: Vec<Placement>) -> Block {
-        Block { placements, catalogue: self.catalogue, n_tied_at_cut: self.n_tied_at_cut }
+        let Self { catalogue, n_tied_at_cut, disparity } = self;
+        Block { placements, catalogue, n_tied_at_cut, disparity }
+    }
+
+    /// Adds the tie groups of a top K: the sizes of those above its cut, best first, how many tie at
+    /// the cut, and the places left for them.
+    pub(super) fn add_groups(
+        &mut self,
+        above: impl Iterator<Item = usize>,
+        (tied, slots): (usize, usize),
+        weights: &RankWeights,
+    ) {
+        let sizes = above.chain((tied > 0).then_some(tied));
+        self.disparity += Fixed::from_f64(weights.disparity(sizes));
+        self.n_tied_at_cut += u64::from(slots < tied);
     }
 }
 
@@ -131,32 +153,30 @@ impl<T: Kernel> Desk<T> {
         };
     }
 
-    /// Places the truth of the list that was read last and adds its top `k` to the sums.
+    /// Places the truth of the list that was read last and adds its top K to the sums.
     pub(super) fn rank(
         &mut self,
         (prepared, ready): (&Prepared<'_>, &Ready<'_>),
         row: &Row<'_, T>,
         list: &List,
-        k: usize,
         sums: &mut Sums,
     ) -> Result<Placement> {
         let masked = !row.masked.is_empty();
         let transform = match ready {
-            Ready::Unchanged => return self.native.rank(row.scores, masked, list, k, sums),
+            Ready::Unchanged => return self.native.rank(prepared, row.scores, masked, list, sums),
             Ready::Popularity(popularity) => {
                 let fixed = popularity.row(list.index);
                 if list.exposed {
-                    let split = fixed.add_top(row.masked, k, &mut sums.catalogue, &mut self.listed);
-                    sums.n_tied_at_cut += u64::from(split);
+                    fixed.add_top(prepared, row.masked, sums, &mut self.listed);
                 }
                 return Ok(list.truth.map_or(Placement::MISS, |truth| fixed.placement(truth, row.masked)));
             }
             Ready::Filtered(transform, at) => {
                 let (prefilter, found) = (&prepared.prefilters[*at], &mut self.found[*at]);
                 if let Some(largest) = self.largest
-                    && T::rank_weighed(prefilter, row.scores, largest, k, found)
+                    && T::rank_weighed(prefilter, row.scores, largest, prepared.k, found)
                 {
-                    return Ok(found.add_to(list, k, sums));
+                    return Ok(found.add_to(prepared, list, sums));
                 }
                 transform
             }
@@ -169,16 +189,16 @@ impl<T: Kernel> Desk<T> {
             return Err(refusal);
         }
         self.double.read(&self.scores, list);
-        self.double.rank(&self.scores, masked, list, k, sums)
+        self.double.rank(prepared, &self.scores, masked, list, sums)
     }
 }
 
 impl Prefiltered {
-    fn add_to(&self, list: &List, k: usize, sums: &mut Sums) -> Placement {
+    fn add_to(&mut self, prepared: &Prepared<'_>, list: &List, sums: &mut Sums) -> Placement {
         if list.exposed {
-            let slots = k - self.above.len();
+            let slots = prepared.k - self.above.len();
             sums.catalogue.add_listed(&self.above, &self.members, slots);
-            sums.n_tied_at_cut += u64::from(slots < self.members.len());
+            sums.add_groups(tie_groups(&mut self.above_values), (self.members.len(), slots), &prepared.weights);
         }
         let (better, tied) = self.truth;
         list.truth.map_or(Placement::MISS, |_| Placement { better, tied })
@@ -191,6 +211,7 @@ struct Ranking<T> {
     pass: BlockPass<T>,
     maxima: Vec<Maxima<T>>,
     top: TopK<T>,
+    above: Vec<T>,
 }
 
 impl<T: Kernel> Ranking<T> {
@@ -199,16 +220,32 @@ impl<T: Kernel> Ranking<T> {
     }
 
     /// Ranks the row that was read last.
-    fn rank(&mut self, scores: &[T], masked: bool, list: &List, k: usize, sums: &mut Sums) -> Result<Placement> {
+    fn rank(
+        &mut self,
+        prepared: &Prepared<'_>,
+        scores: &[T],
+        masked: bool,
+        list: &List,
+        sums: &mut Sums,
+    ) -> Result<Placement> {
         let BlockPass { better, tied, sum, .. } = self.pass;
         if !masked && !sum.is_finite() {
             check_finite(scores, list.row)?;
         }
         if list.exposed {
-            self.top.find(scores, &self.maxima, k, masked);
+            self.top.find(scores, &self.maxima, prepared.k, masked);
             sums.catalogue.add_top(scores, &self.top);
-            sums.n_tied_at_cut += u64::from(self.top.is_split());
+            self.above.clear();
+            self.above.extend(self.top.above.iter().map(|&column| scores[column as usize]));
+            let at_cut = self.top.cut.map_or((0, 0), |cut| (cut.size as usize, cut.slots as usize));
+            sums.add_groups(tie_groups(&mut self.above), at_cut, &prepared.weights);
         }
         Ok(list.truth.map_or(Placement::MISS, |_| Placement { better, tied }))
     }
+}
+
+/// The sizes of the tie groups among scores in any order, best first.
+fn tie_groups<T: Score>(scores: &mut [T]) -> impl Iterator<Item = usize> {
+    scores.sort_unstable_by(|a, b| b.partial_cmp(a).expect("scores are ordered: NaN was refused"));
+    scores.chunk_by(|a, b| a == b).map(<[T]>::len)
 }

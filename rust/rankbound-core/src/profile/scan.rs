@@ -4,7 +4,7 @@ use ndarray::ArrayView2;
 
 use super::ranker::{Desk, List, Prepared, Sums};
 use super::{Placement, Ranker};
-use crate::aggregate::CatalogueSums;
+use crate::aggregate::{CatalogueSums, Fixed};
 use crate::error::{Error, Result};
 use crate::input::{Element, Masks, Row, RowReader};
 use crate::kernel::{Kernel, column};
@@ -43,6 +43,9 @@ pub struct Block {
     pub catalogue: CatalogueSums,
     /// Lists whose top K depends on the order of equal scores.
     pub n_tied_at_cut: u64,
+    /// Disparity of the exposure of each list that counts for the catalogue, discounted by
+    /// `1 / log2(1 + rank)`: their sum.
+    pub disparity: Fixed,
 }
 
 /// What a scan finds.
@@ -98,7 +101,7 @@ where
                 let place = (position, index, grading.rows[index]);
                 let row = worker.reader.row(matrix, place, &options.masks)?;
                 *n_candidates = column(n_classes - row.masked.len());
-                worker.tally.grade(&row, index, grading, &prepared, k, placements)?;
+                worker.tally.grade(&row, index, grading, &prepared, placements)?;
             }
             Ok(())
         },
@@ -196,7 +199,6 @@ impl<T: Kernel> Tally<T> {
         index: usize,
         grading: &Grading<'_>,
         prepared: &Prepared<'_>,
-        k: usize,
         placements: &mut [Placement],
     ) -> Result<()> {
         let named = grading.truths[index];
@@ -204,12 +206,12 @@ impl<T: Kernel> Tally<T> {
         self.n_masked_truth += u64::from(named.is_some() && truth.is_none());
         let exposed = grading.exposed.is_none_or(|exposed| exposed[index]);
         if exposed {
-            self.uniform.add_uniform(row.masked, k);
+            self.uniform.add_uniform(row.masked, prepared.k);
         }
         let list = List { index, row: grading.rows[index], truth, exposed };
         self.desk.read(prepared, row, &list);
         for ((ready, sums), placement) in prepared.rankers.iter().zip(&mut self.sums).zip(placements) {
-            *placement = self.desk.rank((prepared, ready), row, &list, k, sums)?;
+            *placement = self.desk.rank((prepared, ready), row, &list, sums)?;
         }
         Ok(())
     }

@@ -21,6 +21,11 @@ fn all_rows(n_classes: u32) -> impl Iterator<Item = Vec<u8>> {
         .map(move |code| (0..n_classes).map(|class| [0, 1, 2][code / 3_usize.pow(class) % 3]).collect())
 }
 
+/// The discount of a rank within the top `k`.
+fn weight(rank: usize, k: usize) -> f64 {
+    if rank <= k { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 }
+}
+
 /// Ranks are uniform over `b + 1 ..= b + t`, and exposure is the share of orders that show a class.
 #[test]
 fn placements_and_exposure_are_those_over_all_orders() {
@@ -34,6 +39,10 @@ fn placements_and_exposure_are_those_over_all_orders() {
                 let ranker = Ranker::Model(Transform::Identity);
                 let scan = scan_rows(&cells, &truths, &[ranker], k, Masks::default(), 1).expect("legal");
                 let expected = scan.blocks[0].catalogue.exposure().expected;
+                let shown = |class: usize| ranks.iter().map(|ranks| weight(ranks[class], k)).sum::<f64>();
+                let squares = (0..scores.len()).map(|class| (shown(class) / n_orders as f64).powi(2));
+                let disparity = squares.sum::<f64>() * scores.len() as f64;
+                assert!((scan.blocks[0].disparity.to_f64() - disparity).abs() < 1e-14 * disparity);
                 for (class, at) in scan.blocks[0].placements.iter().enumerate() {
                     for rank in 1..=scores.len() {
                         let n_here = ranks.iter().filter(|ranks| ranks[class] == rank).count();

@@ -149,5 +149,6 @@ fn scan_rows<E: Cell>(
 fn assert_same(left: &super::Block, right: &super::Block) {
     assert_eq!(left.placements, right.placements);
     assert_eq!(left.n_tied_at_cut, right.n_tied_at_cut);
+    assert_eq!(left.disparity, right.disparity);
     assert_eq!(left.catalogue.exposure(), right.catalogue.exposure());
 }

@@ -42,12 +42,23 @@ fn cases(n_classes: impl Strategy<Value = usize>, n_lists: usize) -> impl Strate
     )
 }
 
+/// Sum of the squared mean discounts of the ranks that each candidate may take, by counting.
+fn disparity<V: PartialOrd + Copy>(scores: &[Option<V>], k: usize) -> f64 {
+    let square = |own: &V| {
+        let better = scores.iter().flatten().filter(|other| *other > own).count();
+        let tied = scores.iter().flatten().filter(|other| *other == own).count();
+        let shown = (better + 1..=(better + tied).min(k)).map(|rank| 1.0 / (1.0 + rank as f64).log2());
+        (shown.sum::<f64>() / tied as f64).powi(2)
+    };
+    scores.iter().flatten().map(square).sum()
+}
+
 /// Compares all that a scan finds with what counting finds.
 fn check<E: Cell>(case: &Case) {
     let data = Data::<E>::new(case);
     let n_lists = case.n_lists;
     let scan = data.scan(0..n_lists, &Transform::Identity, case, case.num_threads);
-    let mut sums = [(); 2].map(|()| (PlainSums::new(case.n_classes), 0));
+    let mut sums = [(); 2].map(|()| (PlainSums::new(case.n_classes), 0, 0.0));
     let mut uniform = PlainSums::new(case.n_classes);
     let (mut n_masked_truth, mut n_shown) = (0, 0);
     for list in 0..n_lists {
@@ -63,13 +74,15 @@ fn check<E: Cell>(case: &Case) {
         let n_candidates = candidates.iter().filter(|candidate| **candidate).count();
         assert_eq!(scan.n_candidates[list] as usize, n_candidates);
         let ranked = [rank(&scores, truth, case.k), rank(&fixed, truth, case.k)];
+        let disparities = [disparity(&scores, case.k), disparity(&fixed, case.k)];
         let exposed = case.exposed == 100 || data.exposed[list];
-        for ((placement, inclusion), ((sums, n_tied), block)) in
-            ranked.into_iter().zip(sums.iter_mut().zip([&scan.blocks[0], &scan.blocks[2]]))
+        for (((placement, inclusion), disparity), ((sums, n_tied, disparities), block)) in
+            ranked.into_iter().zip(disparities).zip(sums.iter_mut().zip([&scan.blocks[0], &scan.blocks[2]]))
         {
             assert_eq!(block.placements[list], placement);
             assert_eq!(placement.is_miss(), truth.is_none());
             *n_tied += u64::from(exposed && sums.add(&inclusion));
+            *disparities += if exposed { disparity } else { 0.0 };
         }
         if exposed {
             uniform.add(&rank_uniform(&scores, case.k));
@@ -78,10 +91,11 @@ fn check<E: Cell>(case: &Case) {
     }
     assert_eq!(scan.n_masked_truth, n_masked_truth);
     assert_eq!(scan.uniform.exposure(), uniform.exposure());
-    for ((sums, n_tied), block) in sums.iter().zip([&scan.blocks[0], &scan.blocks[2]]) {
+    for ((sums, n_tied, disparity), block) in sums.iter().zip([&scan.blocks[0], &scan.blocks[2]]) {
         let exposure = block.catalogue.exposure();
         assert_eq!(exposure, sums.exposure());
         assert_eq!(block.n_tied_at_cut, *n_tied);
+        assert!((block.disparity.to_f64() - disparity).abs() <= 1e-12 * disparity);
         let total: f64 = exposure.expected.iter().sum();
         assert!((total - n_shown as f64).abs() < 1e-9);
     }

@@ -45,6 +45,7 @@ fn merge(mut left: Scan, right: &Scan) -> Scan {
     for (left, right) in left.blocks.iter_mut().zip(&right.blocks) {
         left.catalogue.merge(&right.catalogue);
         left.n_tied_at_cut += right.n_tied_at_cut;
+        left.disparity += right.disparity;
     }
     left.uniform.merge(&right.uniform);
     left.n_masked_truth += right.n_masked_truth;
@@ -116,6 +117,7 @@ proptest! {
         for (whole, part) in whole.blocks.iter().zip(&parts[0].blocks) {
             prop_assert_eq!(whole.catalogue.exposure(), part.catalogue.exposure());
             prop_assert_eq!(whole.n_tied_at_cut, part.n_tied_at_cut);
+            prop_assert_eq!(whole.disparity, part.disparity);
         }
         prop_assert_eq!(whole.uniform.exposure(), parts[0].uniform.exposure());
         prop_assert_eq!(whole.n_masked_truth, parts[0].n_masked_truth);
