@@ -81,8 +81,26 @@ def entropy(exposure):
     return -math.fsum(share * math.log(share) for share in shares)
 
 
+def expected_exposure(scores, truths, k, masks, rows_of):
+    """Return the distance of exposures from those of an ideal ranker, and what it is made of, over served lists."""
+
+    def exposures(levels, mask):
+        ranked = orders(levels, mask)
+        return [mean(gain(order, column, WEIGHTS["ndcg"], k) for order in ranked) for column in range(len(levels))]
+
+    parts = []
+    for rows in rows_of.values():
+        relevant = {truths[row] for row in rows}
+        own = exposures(scores[rows[0]], masks[rows[0]])
+        ideal = exposures([column in relevant for column in range(len(own))], masks[rows[0]])
+        pairs = list(zip(own, ideal, strict=True))
+        parts.append((sum((a - b) ** 2 for a, b in pairs), sum(a * a for a in own), sum(a * b for a, b in pairs)))
+    names = [f"expected_exposure_{part}" for part in ("loss", "disparity", "relevance")]
+    return {name: float(mean(column)) for name, column in zip(names, zip(*parts, strict=True), strict=True)}
+
+
 def measure(scores, truths, k, *, excluded=None, served=None, n_unseen_classes=0, in_tail=()):
-    """Return ``micro``, ``macro`` and ``ties`` of a ranker as a report names them, as floats.
+    """Return ``micro``, ``macro``, ``ties`` and expected exposure of a ranker as a report names them, as floats.
 
     ``served`` names the list of each row: rows of one list share their order.
     """
@@ -130,6 +148,7 @@ def measure(scores, truths, k, *, excluded=None, served=None, n_unseen_classes=0
     return {
         "micro": {key: float(value) for key, value in micro.items()},
         "macro": {key: float(value) for key, value in macro.items()},
+        "catalogue": expected_exposure(scores, truths, k, masks, rows_of),
         "ties": ties,
     }
 

@@ -1,9 +1,16 @@
-"""Novelty, serendipity and diversity in a report, against the functions of ``rankbound.catalogue``."""
+"""What a report says of the catalogue, against the functions and metrics of ``rankbound.catalogue``."""
 
 import numpy as np
 import pytest
 
-from rankbound import build_ranking_report, catalogue, errors, fit_comparability, transform_for_objective
+from rankbound import (
+    build_ranking_report,
+    catalogue,
+    errors,
+    evaluate_scores,
+    fit_comparability,
+    transform_for_objective,
+)
 
 RNG = np.random.default_rng(8)
 SCORES = RNG.integers(1, 5, (30, 7)) / 8
@@ -24,9 +31,16 @@ def measures(scores, **options):
         "average_recommendation_popularity": catalogue.average_recommendation_popularity(
             scores, 3, counts=COUNTS, **options
         ),
+        "tail_share": catalogue.tail_share(scores, 3, counts=COUNTS, **options),
         "serendipity": catalogue.serendipity(scores, TARGETS, 3, popularity=COUNTS, **options),
         "intra_list_diversity": catalogue.intra_list_diversity(scores, 3, features=FEATURES, **options),
+        **expected_exposure(scores, TARGETS, **options),
     }
+
+
+def expected_exposure(scores, targets, **options):
+    found = evaluate_scores(scores, targets, metrics="expected_exposure@3", **options)
+    return {key.removesuffix("@3"): value for key, value in found.metrics.items()}
 
 
 def test_every_ranking_has_them():
@@ -47,15 +61,17 @@ def test_every_ranking_has_them():
 
 def test_what_has_no_data_is_absent():
     families = report(eval_all_objectives=False)["objectives"]["accuracy"]
-    assert "catalogue" not in families
+    exposure = set(expected_exposure(SCORES, TARGETS))
+    assert set(families["catalogue"]) == exposure
     shares = report(popularity=COUNTS / COUNTS.sum(), eval_all_objectives=False)["objectives"]["accuracy"]
-    assert set(shares["catalogue"]) == {"average_recommendation_popularity", "serendipity"}
+    of_shares = {"average_recommendation_popularity", "tail_share", "serendipity"}
+    assert set(shares["catalogue"]) == exposure | of_shares
     state = fit_comparability(Y_TRAIN, n_classes=7)
     of_state = report(state=state, eval_all_objectives=False)["objectives"]["accuracy"]["catalogue"]
     assert of_state["novelty"] == pytest.approx(catalogue.novelty(SCORES, 3, counts=COUNTS), rel=1e-13)
-    assert set(of_state) == {"novelty", "average_recommendation_popularity"}
+    assert set(of_state) == exposure | {"novelty", "average_recommendation_popularity", "tail_share"}
     only = report(features=FEATURES, eval_all_objectives=False)
-    assert set(only["objectives"]["accuracy"]["catalogue"]) == {"intra_list_diversity"}
+    assert set(only["objectives"]["accuracy"]["catalogue"]) == exposure | {"intra_list_diversity"}
 
 
 def test_masks_served_lists_and_unseen_truths():
@@ -68,7 +84,7 @@ def test_masks_served_lists_and_unseen_truths():
     by_score = report(masked, mask_neg_inf=True, **options)
     expected = measures(SCORES, exclude=exclude)
     # A list of one item: exposure does not tell the mean over lists.
-    del expected["novelty"], expected["average_recommendation_popularity"]
+    del expected["novelty"], expected["average_recommendation_popularity"], expected["tail_share"]
     for found in (by_exclusion, by_score):
         assert found["objectives"]["accuracy"]["catalogue"] == pytest.approx(expected, rel=1e-13)
     assert by_exclusion["baselines"] == by_score["baselines"]
@@ -76,6 +92,37 @@ def test_masks_served_lists_and_unseen_truths():
     served = report(SCORES[[0, 0, 1]], [0, 2, -1], list_ids=["a", "a", "b"], **options)
     found = served["objectives"]["accuracy"]["catalogue"]["intra_list_diversity"]
     assert found == catalogue.intra_list_diversity(SCORES[:2], 3, features=FEATURES)
+
+
+def test_a_served_list_is_one_need():
+    """Three truths of two lists, one of them unseen: a column that is never a candidate has it elsewhere."""
+    found = report(SCORES[[0, 0, 1, 1]], [0, 2, -1, 5], list_ids=["b", "b", "a", "a"], popularity=COUNTS)
+    targets = np.zeros((2, 8))
+    targets[[0, 0, 1, 1], [0, 2, 5, 7]] = 1
+    exclude = np.tile(np.arange(8) == 7, (2, 1))
+    for scores, family in (
+        (SCORES[:2], found["objectives"]["accuracy"]),
+        (np.tile(COUNTS, (2, 1)), found["baselines"]["global_pop"]),
+        (np.zeros((2, 7)), found["chance"]),
+    ):
+        expected = expected_exposure(np.pad(scores, ((0, 0), (0, 1))), targets, exclude=exclude)
+        assert {key: family["catalogue"][key] for key in expected} == pytest.approx(expected, rel=1e-13)
+
+
+def test_an_ideal_ranking_has_no_loss():
+    """Truth first, all else tied: 1 and (1 / log2 3 + 1 / 2) / 6 each, squared and added up."""
+    found = report(TARGETS, eval_all_objectives=False)["objectives"]["accuracy"]["catalogue"]
+    square = 1 + (1 / np.log2(3) + 0.5) ** 2 / 6
+    expected = {"loss": 0, "disparity": square, "relevance": square}
+    assert found == pytest.approx({f"expected_exposure_{part}": value for part, value in expected.items()}, abs=1e-15)
+    assert found["expected_exposure_loss"] >= 0
+
+
+def test_the_tail_has_the_mass_of_the_report():
+    options = {"popularity": COUNTS, "eval_all_objectives": False}
+    found = report(tail_mass=0.6, **options)["objectives"]["accuracy"]["catalogue"]["tail_share"]
+    assert found == pytest.approx(catalogue.tail_share(SCORES, 3, counts=COUNTS, tail_mass=0.6), rel=1e-13)
+    assert found > report(**options)["objectives"]["accuracy"]["catalogue"]["tail_share"]
 
 
 def test_groups_of_classes_share_the_exposure():

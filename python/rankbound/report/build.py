@@ -16,7 +16,7 @@ from rankbound.catalogue.metrics import IntraListDiversity
 from rankbound.comparability import ComparabilityState
 from rankbound.errors import InvalidParameterError, InvalidTypeError, ShapeError
 from rankbound.evaluation.result import EvaluationResult
-from rankbound.report.catalogue import Shown, as_class_groups
+from rankbound.report.catalogue import Shown, as_class_groups, discount
 from rankbound.report.config import RankingConfig
 from rankbound.report.families import Grader, Placements, metric_key
 from rankbound.report.floors import baseline_floors
@@ -90,8 +90,9 @@ def build_ranking_report(
     features : array_like or scipy sparse matrix of shape (n_classes, n_features), or None, default None
         What the classes are like, no vector all zero: adds ``intra_list_diversity``, the expected mean cosine distance
         between two classes of the top k, to the family ``catalogue``, at the cost of another pass over the scores per
-        ranking. ``novelty`` and ``average_recommendation_popularity`` are there with ``y_train``, ``popularity`` or a
-        ``state`` of other data, ``serendipity`` with the first two.
+        ranking. ``novelty``, ``average_recommendation_popularity`` and ``tail_share`` are there with ``y_train``,
+        ``popularity`` or a ``state`` of other data, ``serendipity`` with the first two, and always
+        ``expected_exposure_loss``, ``expected_exposure_disparity`` and ``expected_exposure_relevance``.
     config : RankingConfig or None, default None
         All further options; None takes the defaults.
     protocol : mapping of str to mapping, or None, default None
@@ -196,7 +197,7 @@ def build_ranking_report(
     )
     placements = dict(zip([*transforms, *floors], map(_placements, scan.blocks), strict=True))
     primary = settings.primary_objective
-    placements["chance"] = _chance(scan, placements[primary])
+    placements["chance"] = _chance(scan, placements[primary], lists, settings.k, n_classes)
     values, families = grader.grade(placements, num_threads=resolve_num_threads(settings.num_threads))
     shown = Shown(
         matrix=matrix,
@@ -213,6 +214,7 @@ def build_ranking_report(
         placements,
         values,
         counts=counts,
+        tail=grader.tail,
         class_groups=groups_of_classes,
         diversity=diversity,
         transforms=transforms,
@@ -317,13 +319,23 @@ def _given_protocol(protocol: Any) -> dict[str, dict[str, Any]]:
 
 
 def _placements(block: _core.ScanBlock) -> Placements:
-    return Placements(better=block.better, tied=block.tied, exposure=block.exposure, seen=block.seen)
+    return Placements(
+        better=block.better, tied=block.tied, exposure=block.exposure, seen=block.seen, disparity=block.disparity
+    )
 
 
-def _chance(scan: _core.Scan, any_ranking: Placements) -> Placements:
+def _chance(scan: _core.Scan, any_ranking: Placements, lists: GradedLists, k: int, n_classes: int) -> Placements:
     """Return how a ranker without preference places the truths: all candidates tie."""
     tied = np.where(any_ranking.tied > 0, scan.n_candidates, 0).astype(np.uint32)
-    return Placements(better=np.zeros_like(tied), tied=tied, exposure=scan.uniform_exposure, seen=scan.uniform_seen)
+    served = scan.n_candidates if lists.exposed is None else scan.n_candidates[lists.exposed]
+    shown = discount(np.zeros_like(served), served, k=k, n_classes=n_classes)
+    return Placements(
+        better=np.zeros_like(tied),
+        tied=tied,
+        exposure=scan.uniform_exposure,
+        seen=scan.uniform_seen,
+        disparity=_core.exact_mean(served * shown**2),
+    )
 
 
 def _population_warnings(

@@ -1,4 +1,4 @@
-"""What the rankings of a report show beyond hits: novelty, serendipity, groups, diversity, if their data is given."""
+"""What the rankings of a report show beyond hits: exposure; novelty, serendipity and diversity, if data is given."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +21,26 @@ from rankbound.report.lists import GradedLists
 # Scores rewritten at once for the diversity of a transformed ranking.
 _BLOCK_SCORES = 1 << 22
 Rows = NDArray[np.int64]
+
+
+def discount(better: NDArray[np.uint32], tied: NDArray[np.uint32], *, k: int, n_classes: int) -> NDArray[np.float64]:
+    """Return the mean of ``1 / log2(1 + rank)`` over the ranks of tie groups, 0 beyond ``k`` and for empty groups.
+
+    Parameters
+    ----------
+    better, tied : ndarray of shape (n,), dtype uint32
+        Candidates above each group, and those in it.
+    k : int
+        Cut-off.
+    n_classes : int
+        Number of columns.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        What each member of a group is shown for.
+    """
+    return _core.list_values(better, tied, [("ndcg", k)], n_classes=n_classes)[0]
 
 
 def as_class_groups(class_groups: Any, n_classes: int) -> NDArray[Any]:
@@ -88,6 +108,7 @@ class Shown:
         values: Mapping[str, Mapping[str, NDArray[np.float64]]],
         *,
         counts: NDArray[Any] | None,
+        tail: NDArray[np.bool_],
         class_groups: NDArray[Any] | None,
         diversity: IntraListDiversity | None,
         transforms: Mapping[str, _core.Transform | None],
@@ -103,6 +124,8 @@ class Shown:
             Values per list of each ranking.
         counts : ndarray of shape (n_classes,) or None
             Training popularity.
+        tail : ndarray of bool of shape (n_classes,)
+            Which classes form the tail of it.
         class_groups : ndarray of shape (n_classes,) or None
             Group of each class.
         diversity : IntraListDiversity or None
@@ -115,15 +138,18 @@ class Shown:
         Returns
         -------
         dict of str to dict
-            Empty without data.
+            What needs no data, and what has it.
         """
         found: dict[str, dict[str, float]] = {name: {} for name in rankings}
         if counts is not None:
-            found = self.popularity(counts, rankings)
+            found = self.popularity(counts, tail, rankings)
         if "global_pop" in floors:
             hits = {name: of_lists[metric_key(("hit", self.k))] for name, of_lists in values.items()}
             for name, value in self.serendipity(hits, hits["global_pop"]).items():
                 found[name]["serendipity"] = value
+        ndcg = {name: of_lists[metric_key(("ndcg", self.k))] for name, of_lists in values.items()}
+        for name, parts in self.expected_exposure(rankings, ndcg).items():
+            found[name] |= parts
         if class_groups is not None:
             for name, shares in self.groups(class_groups, rankings).items():
                 found[name] |= shares
@@ -161,13 +187,17 @@ class Shown:
             given["features"] = diversity.protocol["features"]
         return given
 
-    def popularity(self, counts: NDArray[Any], rankings: Mapping[str, Placements]) -> dict[str, dict[str, float]]:
-        """Return novelty and popularity of what each ranking shows.
+    def popularity(
+        self, counts: NDArray[Any], tail: NDArray[np.bool_], rankings: Mapping[str, Placements]
+    ) -> dict[str, dict[str, float]]:
+        """Return novelty and popularity of what each ranking shows, and the share that the tail takes.
 
         Parameters
         ----------
         counts : ndarray of shape (n_classes,)
             Training popularity.
+        tail : ndarray of bool of shape (n_classes,)
+            The least popular classes.
         rankings : mapping of str to Placements
             The rankings.
 
@@ -179,7 +209,10 @@ class Shown:
         shown_by_all = np.minimum(self.n_candidates, self.k) == min(self.k, self.matrix.shape[1])
         if not shown_by_all.all():
             return {name: {} for name in rankings}
-        of_classes = {"average_recommendation_popularity": counts.astype(np.float64)}
+        of_classes = {
+            "average_recommendation_popularity": counts.astype(np.float64),
+            "tail_share": tail.astype(np.float64),
+        }
         if (counts == np.floor(counts)).all() and counts.any():
             of_classes = {"novelty": Novelty(self.k, counts=counts).item_values(len(counts)), **of_classes}
         return {
@@ -189,6 +222,50 @@ class Shown:
             }
             for name, placements in rankings.items()
         }
+
+    def expected_exposure(
+        self, rankings: Mapping[str, Placements], ndcg: Mapping[str, NDArray[np.float64]]
+    ) -> dict[str, dict[str, float]]:
+        """Compare the exposure by each ranking with one that treats the truths of a served list alike, and the rest.
+
+        Parameters
+        ----------
+        rankings : mapping of str to Placements
+            The rankings.
+        ndcg : mapping of str to ndarray of shape (n_lists,)
+            Of each ranking: the exposure of each truth, since the ideal DCG of one is 1.
+
+        Returns
+        -------
+        dict of str to dict
+            Loss, disparity and relevance (Diaz et al. 2020), means over the served lists.
+        """
+        n_lists, exposed = len(self.n_candidates), self.lists.exposed
+        served = np.arange(n_lists) if self.lists.served is None else self.lists.served
+        first = np.arange(n_lists) if exposed is None else np.flatnonzero(exposed)
+        n_candidates = np.zeros_like(self.n_candidates, shape=len(first))
+        n_candidates[served[first]] = self.n_candidates[first]
+        # Truths that are no candidates are shown by nobody; which are is the same for all rankings.
+        is_candidate = next(iter(rankings.values())).tied > 0
+        n_truths = np.bincount(served[is_candidate], minlength=len(first)).astype(np.uint32)
+        n_others = n_candidates - n_truths
+        none = np.zeros_like(n_truths)
+        due, due_others, equal = (
+            discount(*group, k=self.k, n_classes=self.matrix.shape[1])
+            for group in ((none, n_truths), (n_truths, n_others), (none, n_candidates))
+        )
+        of_target = n_truths * due**2 + n_others * due_others**2
+        found = {}
+        for name, ranking in rankings.items():
+            shown = np.bincount(served, weights=ndcg[name], minlength=len(first))
+            relevance = shown * due + (n_candidates * equal - shown) * due_others
+            found[name] = {
+                # A square, of which rounding may leave less than 0.
+                "expected_exposure_loss": max(0.0, ranking.disparity + _core.exact_mean(of_target - 2 * relevance)),
+                "expected_exposure_disparity": ranking.disparity,
+                "expected_exposure_relevance": _core.exact_mean(relevance),
+            }
+        return found
 
     def groups(self, labels: NDArray[Any], rankings: Mapping[str, Placements]) -> dict[str, dict[str, float]]:
         """Return the share of the exposure that each group of classes gets by each ranking.

@@ -27,12 +27,15 @@ class Placements:
         Candidates above each truth, and those that tie with it (itself included; 0 for a miss).
     exposure, seen : ndarray of float64
         Expected exposure and probability of having been shown, per class.
+    disparity : float
+        Sum over the classes of the squared expected exposure, discounted by rank: mean over the served lists.
     """
 
     better: NDArray[np.uint32]
     tied: NDArray[np.uint32]
     exposure: NDArray[np.float64]
     seen: NDArray[np.float64]
+    disparity: float
 
 
 @dataclass(frozen=True, kw_only=True)

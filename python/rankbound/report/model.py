@@ -14,7 +14,8 @@ Metrics = dict[str, Number]
 class Families(Struct, frozen=True, forbid_unknown_fields=True):
     """Metrics of one ranking of all lists: means over lists, catalogue and per-class metrics, and captured value.
 
-    ``catalogue`` holds novelty, serendipity, diversity and group exposure, as far as their data was given.
+    ``catalogue`` holds expected exposure, and novelty, popularity, share of the tail, serendipity, diversity and group
+    exposure as far as their data was given.
     """
 
     micro: Metrics
