@@ -220,7 +220,7 @@ def build_ranking_report(
         transforms=transforms,
         floors=floors,
     )
-    families |= {name: {**families[name], "catalogue": found} for name, found in catalogue.items() if found}
+    families = {name: {**families[name], "catalogue": found} for name, found in catalogue.items()}
     uncertainty = bootstrap_units(
         values[primary],
         {name: values[name] for name in floors},

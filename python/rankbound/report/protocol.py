@@ -70,6 +70,7 @@ def protocol_block(
             "size": n_classes,
             "K": config.k,
             "exposure_unit": "row" if lists.served is None else "list_id",
+            "expected_exposure": {"weights": "log2"},
             "tail": tail,
             "macro_scope": "modelled" if lists.n_unseen_truth and lists.unseen_supports is None else "all",
             **catalogue,
