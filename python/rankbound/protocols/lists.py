@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
+from rankbound._labels import show
 from rankbound._options import as_positive, resolve_num_threads
 from rankbound._progress import told
+from rankbound.catalogue.source import Recommended, ScoredItems
 from rankbound.errors import InvalidParameterError, InvalidTypeError
 from rankbound.evaluation import EvaluationResult
 from rankbound.evaluation.collector import Batch, Collector, as_value_dtypes
 from rankbound.evaluation.finish import as_metadata, protocol_of
-from rankbound.evaluation.plan import as_plan
+from rankbound.evaluation.plan import Plan, as_plan
 from rankbound.evaluation.slices import as_slices
 from rankbound.evaluation.targets import Targets, as_targets
 from rankbound.report import RankingReport, build_ranking_report
@@ -118,7 +120,9 @@ class GradedTable(ABC):
         Parameters
         ----------
         metrics : metric, str, sequence of them, or None, default None
-            As in :func:`rankbound.evaluate_scores`.
+            As in :func:`rankbound.evaluate_scores`. The catalogue of metrics of :mod:`rankbound.catalogue` are the
+            ``classes``, in whose order data about items is given, such as ``Novelty(10, counts=lists.popularity)``.
+            They need lists that are graded once each, and those that read relevant items need them in the catalogue.
         slices, collect_per_user, per_user_dtype, metadata, num_threads, progress
             As in :func:`rankbound.evaluate_scores`; groups are over the graded lists or over ``classes``.
         batch_size : int, default 1024
@@ -135,11 +139,13 @@ class GradedTable(ABC):
             For options out of range, and for scores that are not what they must be, naming entity and item.
         """
         plan = as_plan(metrics, width=self._width())
+        self._check_catalogue(plan)
         size, threads = as_positive(batch_size, name="batch_size"), resolve_num_threads(num_threads)
         groups = as_slices(slices, n_rows=len(self), n_items=len(self.classes), n_other_items=len(self.unseen_items))
         targets = as_targets(self.targets)
         targets = targets.keeping_items() if groups.items else targets
         targets.check_grades(plan.specs)
+        in_catalogue = as_targets(self.targets[:, : len(self.classes)]) if plan.catalogues else None
         # Groups of rows are read from the values.
         returned_dtype, kept_dtype = as_value_dtypes(collect_per_user, per_user_dtype, exact=bool(groups.rows))
         whole = Collector(plan, kept_dtype=kept_dtype, num_threads=threads, item_groups=groups.items)
@@ -148,9 +154,10 @@ class GradedTable(ABC):
             for first in range(0, len(self), size):
                 last = min(first + size, len(self))
                 batch = targets.rows(first, last)
-                profiles, found = self._profiles(first, last, batch, graded=plan.graded, num_threads=threads)
+                profiles, found, source = self._profiles(first, last, batch, graded=plan.graded, num_threads=threads)
                 dtype = _same_dtype(dtype, found)
-                whole.add(Batch(profiles, batch, self.entities[first:last]))
+                recommended = None if in_catalogue is None else Recommended(source(), in_catalogue.rows(first, last))
+                whole.add(Batch(profiles, batch, self.entities[first:last], recommended=recommended))
                 if tell is not None:
                     tell(last, len(self))
         of_input = {**self.protocol, "ties": {"dtype": str(dtype)}}
@@ -206,7 +213,6 @@ class GradedTable(ABC):
                 _same_dtype(matrix.dtype, block.dtype)
                 matrix[first : first + size] = block
         items = np.concatenate([self.classes, self.unseen_items])
-        served = truth["policy"] == "per_truth" and truth["other_truths"] == "compete"
         return build_ranking_report(
             matrix,
             items[self.targets.indices],
@@ -214,12 +220,37 @@ class GradedTable(ABC):
             y_train=self.classes[self.y_train] if self.popularity.any() else None,
             groups=self.entities,
             # Other truths that are left out differ within a list, which is then not served as one.
-            list_ids=self.list_ids if served else None,
+            list_ids=self.list_ids if self._served_together else None,
             unseen=truth["unseen"],
             protocol=self._report_protocol(),
             **self._report_options(),
             **options,
         )
+
+    @property
+    def _served_together(self) -> bool:
+        """Whether the graded lists of one number are one list that was served."""
+        truth = self.protocol["truth"]
+        return bool(truth["policy"] == "per_truth" and truth["other_truths"] == "compete")
+
+    def _check_catalogue(self, plan: Plan) -> None:
+        """Refuse catalogue metrics that would count a list for each of its truths, or leave truths out."""
+        if not plan.catalogues:
+            return
+        again = np.flatnonzero(np.diff(self.list_ids) == 0)
+        if self._served_together and len(again):
+            raise InvalidParameterError(
+                f"metrics has {plan.catalogues[0].label}, but truth='per_truth' grades the list of entity "
+                f"{show(self.entities[again[0]])} for each of its truths, while its items were shown once: make the "
+                "lists with truth='set', or use report(), which counts each list once"
+            )
+        needy = next((metric for metric in plan.catalogues if metric.needs_targets), None)
+        n_unseen = int((self.targets.indices >= len(self.classes)).sum())
+        if needy is not None and n_unseen:
+            raise InvalidParameterError(
+                f"metrics has {needy.label}, which reads relevant items, but {n_unseen} of them, such as item "
+                f"{show(self.unseen_items[0])}, are not in the catalogue: make the lists with unseen='drop'"
+            )
 
     def _report_protocol(self) -> dict[str, Any]:
         unnamed = self.protocol["truth"]["unseen"] == "drop" and self.protocol["population"]["n_unseen_truth"]
@@ -233,8 +264,11 @@ class GradedTable(ABC):
     @abstractmethod
     def _profiles(
         self, first: int, last: int, targets: Targets, *, graded: bool, num_threads: int
-    ) -> tuple[_core.Profiles, np.dtype[Any]]:
-        """Score some graded lists; return their tie profiles, and the type of the scores."""
+    ) -> tuple[_core.Profiles, np.dtype[Any], Callable[[], ScoredItems]]:
+        """Score some graded lists; return their tie profiles, the type of the scores, and who makes a matrix of them.
+
+        The matrix has a column for each class.
+        """
 
     @abstractmethod
     def _matrix(self, first: int, last: int) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from rankbound import _core
 from rankbound._labels import show
 from rankbound._options import as_positive
 from rankbound._validation import as_numpy, check_exact_integers
+from rankbound.catalogue.source import ScoredItems
 from rankbound.errors import InvalidParameterError, InvalidTypeError, NonFiniteScoreError, ShapeError
 from rankbound.evaluation.targets import Targets
 from rankbound.protocols.lists import GradedTable, as_score, needed
@@ -93,8 +94,8 @@ class LtrLists(GradedTable):
 
     def _profiles(
         self, first: int, last: int, targets: Targets, *, graded: bool, num_threads: int
-    ) -> tuple[_core.Profiles, np.dtype[Any]]:
-        rows, items, given = self._candidates(first, last)
+    ) -> tuple[_core.Profiles, np.dtype[Any], Callable[[], ScoredItems]]:
+        candidates = rows, items, given = self._candidates(first, last)
         scores = given.astype(np.float64)
         order = np.lexsort((items, -scores, rows))
         lengths = np.bincount(rows, minlength=last - first)
@@ -112,14 +113,22 @@ class LtrLists(GradedTable):
             check_scores=True,
             num_threads=num_threads,
         )
-        return profiles, given.dtype
 
-    def _matrix(self, first: int, last: int) -> NDArray[Any]:
-        rows, items, scores = self._candidates(first, last)
+        def source() -> ScoredItems:
+            matrix = self._dense(last - first, *candidates)
+            return ScoredItems(matrix, exclude=None, mask_neg_inf=True, name=_NAME)
+
+        return profiles, given.dtype, source
+
+    def _dense(self, n_rows: int, rows: Codes, items: Codes, scores: NDArray[Any]) -> NDArray[Any]:
+        """Return a row per list, -inf where an item is no candidate."""
         dtype = scores.dtype if scores.dtype.kind == "f" else np.dtype(np.float64)
-        matrix = np.full((last - first, len(self.classes)), -np.inf, dtype=dtype)
+        matrix = np.full((n_rows, len(self.classes)), -np.inf, dtype=dtype)
         matrix[rows, items] = scores
         return matrix
+
+    def _matrix(self, first: int, last: int) -> NDArray[Any]:
+        return self._dense(last - first, *self._candidates(first, last))
 
     def _report_options(self) -> dict[str, Any]:
         return {"mask_neg_inf": True}

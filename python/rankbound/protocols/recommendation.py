@@ -12,6 +12,7 @@ from rankbound._exclusion import as_exclusion, marked_too
 from rankbound._labels import show
 from rankbound._options import as_choice, as_flag
 from rankbound._validation import as_score_matrix
+from rankbound.catalogue.source import ScoredItems
 from rankbound.errors import NonFiniteScoreError, ShapeError
 from rankbound.evaluation.targets import Targets
 from rankbound.protocols.lists import GradedTable, as_score, needed
@@ -87,14 +88,14 @@ class RecommendationLists(GradedTable):
 
     def _profiles(
         self, first: int, last: int, targets: Targets, *, graded: bool, num_threads: int
-    ) -> tuple[_core.Profiles, np.dtype[Any]]:
-        scores = self._scores(first, last)
-        dtype = scores.dtype
+    ) -> tuple[_core.Profiles, np.dtype[Any], Callable[[], ScoredItems]]:
+        of_classes = scores = self._scores(first, last)
+        excluded = self._excluded(first, last)
         n_unseen = len(self.unseen_items)
         if n_unseen:
             # Columns of unseen truths, so that they stay in every denominator; excluded, they are never ranked.
-            scores = np.concatenate([scores, np.zeros((last - first, n_unseen), dtype=dtype)], axis=1)
-        exclusion = as_exclusion(self._excluded(first, last), scores.shape, np.arange(last - first), scores=_NAME)
+            scores = np.concatenate([scores, np.zeros((last - first, n_unseen), dtype=scores.dtype)], axis=1)
+        exclusion = as_exclusion(excluded, scores.shape, np.arange(last - first), scores=_NAME)
         profiles, _ = _core.profile_scores(
             scores,
             targets.core(graded=graded),
@@ -105,7 +106,14 @@ class RecommendationLists(GradedTable):
             num_threads=num_threads,
             progress=None,
         )
-        return profiles, dtype
+
+        def source() -> ScoredItems:
+            shape = of_classes.shape
+            in_catalogue = None if excluded is None else excluded[:, : shape[1]]
+            exclude = as_exclusion(in_catalogue, shape, np.arange(shape[0]), scores=_NAME)
+            return ScoredItems(of_classes, exclude=exclude, mask_neg_inf=False, name=_NAME)
+
+        return profiles, of_classes.dtype, source
 
     def _matrix(self, first: int, last: int) -> NDArray[Any]:
         return self._scores(first, last)
