@@ -25,14 +25,14 @@ SHOWN = {
 }
 
 
-def visited(**options):
+def visited(table=VISITS, **options):
     calls = []
 
     def score(entities, _items):
         calls.extend(entities.tolist())
         return np.array([SCORES[entity] for entity in entities.tolist()])
 
-    lists = recommendation_lists(VISITS, score, **{"timestamp": "day", "split_at": 4, "truth": "set"} | options)
+    lists = recommendation_lists(table, score, **{"timestamp": "day", "split_at": 4, "truth": "set"} | options)
     return lists, calls
 
 
@@ -74,6 +74,14 @@ def test_relevant_items_of_lists_over_a_catalogue():
     assert result["tail_hit@1"] == (1 / 2 + 1 / 4) / 2
     parts = [result[f"expected_exposure_{part}@1"] for part in ("loss", "disparity", "relevance")]
     assert parts == [(1 / 2 + 3 / 4) / 2, (1 / 2 + 1 / 4) / 2, (1 / 2 + 1 / 4) / 2]
+
+
+def test_a_relevant_item_that_is_no_candidate_is_missed():
+    """Ann met y before, so that nobody shows it; v, z and x as above."""
+    table = {name: [*column[:7], column[8]] for name, column in VISITS.items()}
+    more = {"entity": "ann", "item": "y", "label": 1, "day": 5}
+    lists, _ = visited({name: [*column, more[name]] for name, column in table.items()})
+    assert lists.evaluate("macro_recall@1")["macro_recall@1"] == near((1 / 2 + 1 / 2 + 0 + 1 / 4) / 4)
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 1024])

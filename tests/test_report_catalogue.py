@@ -95,11 +95,14 @@ def test_masks_served_lists_and_unseen_truths():
 
 
 def test_a_served_list_is_one_need():
-    """Three truths of two lists, one of them unseen: a column that is never a candidate has it elsewhere."""
-    found = report(SCORES[[0, 0, 1, 1]], [0, 2, -1, 5], list_ids=["b", "b", "a", "a"], popularity=COUNTS)
+    """Four truths of two lists, one of them unseen: a column that is never a candidate has it elsewhere."""
+    rows, served = [0, 0, 1, 1], ["b", "b", "a", "a"]
+    exclude = np.zeros((2, 8), dtype=bool)
+    exclude[0, [1, 3, 4]] = True
+    found = report(SCORES[rows], [0, 2, -1, 5], list_ids=served, exclude=exclude[rows, :7], popularity=COUNTS)
     targets = np.zeros((2, 8))
     targets[[0, 0, 1, 1], [0, 2, 5, 7]] = 1
-    exclude = np.tile(np.arange(8) == 7, (2, 1))
+    exclude[:, 7] = True
     for scores, family in (
         (SCORES[:2], found["objectives"]["accuracy"]),
         (np.tile(COUNTS, (2, 1)), found["baselines"]["global_pop"]),
