@@ -254,16 +254,17 @@ class Shown:
             discount(*group, k=self.k, n_classes=self.matrix.shape[1])
             for group in ((none, n_truths), (n_truths, n_others), (none, n_candidates))
         )
-        of_target = n_truths * due**2 + n_others * due_others**2
+        of_target = _core.exact_mean(n_truths * due**2 + n_others * due_others**2)
+        of_all, more_for_truths = n_candidates * equal * due_others, due - due_others
         found = {}
         for name, ranking in rankings.items():
             shown = np.bincount(served, weights=ndcg[name], minlength=len(first))
-            relevance = shown * due + (n_candidates * equal - shown) * due_others
+            relevance = _core.exact_mean(of_all + shown * more_for_truths)
             found[name] = {
                 # A square, of which rounding may leave less than 0.
-                "expected_exposure_loss": max(0.0, ranking.disparity + _core.exact_mean(of_target - 2 * relevance)),
+                "expected_exposure_loss": max(0.0, ranking.disparity - 2 * relevance + of_target),
                 "expected_exposure_disparity": ranking.disparity,
-                "expected_exposure_relevance": _core.exact_mean(relevance),
+                "expected_exposure_relevance": relevance,
             }
         return found
 

@@ -1,9 +1,11 @@
 //! Rankers that ignore the model: one fixed score per class, or per class and segment.
 
 use super::Placement;
-use super::ranker::{Prepared, Sums};
+use super::ranker::disparity;
+use crate::aggregate::{CatalogueSums, Fixed};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, TopK, column};
+use crate::metric::RankWeights;
 
 /// Fixed scores by which lists are ranked, such as training counts per class.
 #[derive(Debug)]
@@ -31,12 +33,13 @@ const LARGE: usize = 256;
 /// The top K of a list, class by class.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    /// Those above the last group, best first, and the sizes of their groups.
+    /// Those above the last group, best first.
     above: Vec<u32>,
-    sizes: Vec<usize>,
     /// The last group, and the places left for it.
     members: Vec<u32>,
     slots: usize,
+    /// The sizes of all groups, best first.
+    sizes: Vec<usize>,
 }
 
 impl Popularity {
@@ -79,8 +82,15 @@ impl Popularity {
         self.rows.first().map_or(0, |row| row.scores.len())
     }
 
-    pub(super) fn row(&self, list: usize) -> &FixedRow {
-        &self.rows[self.segments[list] as usize]
+    /// The row of scores that ranks a list, and its number.
+    pub(super) fn row(&self, list: usize) -> (usize, &FixedRow) {
+        let at = self.segments[list] as usize;
+        (at, &self.rows[at])
+    }
+
+    /// The disparity of each row of scores.
+    pub(super) fn disparities(&self, weights: &RankWeights) -> Vec<Fixed> {
+        self.rows.iter().map(|row| disparity(weights, row.listed.sizes.iter().copied())).collect()
     }
 }
 
@@ -116,34 +126,42 @@ impl FixedRow {
         Placement { better: better - count(&|other| other > score), tied: tied - count(&|other| other == score) }
     }
 
-    /// Adds the top K of the classes that are not masked.
-    pub(super) fn add_top(&self, prepared: &Prepared<'_>, masked: &[u32], sums: &mut Sums, buffer: &mut Listed) {
-        let Listed { above, sizes, members, slots } = if masked.is_empty() {
+    /// Adds the top `k` of the classes that are not masked; returns how many tie at its cut and the
+    /// places left for them, and the sizes of its tie groups.
+    pub(super) fn add_top<'l>(
+        &'l self,
+        masked: &[u32],
+        k: usize,
+        catalogue: &mut CatalogueSums,
+        buffer: &'l mut Listed,
+    ) -> ((usize, usize), &'l [usize]) {
+        let listed = if masked.is_empty() {
             &self.listed
         } else {
-            self.list(masked, prepared.k, buffer);
+            self.list(masked, k, buffer);
             buffer
         };
+        let Listed { above, members, slots, sizes } = listed;
         if masked.is_empty() && members.len() > LARGE {
-            sums.catalogue.add_top(&self.scores, &self.top);
+            catalogue.add_top(&self.scores, &self.top);
         } else {
-            sums.catalogue.add_listed(above, members, *slots);
+            catalogue.add_listed(above, members, *slots);
         }
-        sums.add_groups(sizes.iter().copied(), (members.len(), *slots), &prepared.weights);
+        ((members.len(), *slots), sizes)
     }
 
     /// Lists the top `k` of the classes that are not masked.
-    fn list(&self, masked: &[u32], k: usize, Listed { above, sizes, members, slots }: &mut Listed) {
+    fn list(&self, masked: &[u32], k: usize, Listed { above, members, slots, sizes }: &mut Listed) {
         above.clear();
         sizes.clear();
         members.clear();
         let mut start = 0;
         while start < self.order.len() && above.len() + members.len() < k {
-            sizes.extend((!members.is_empty()).then_some(members.len()));
             above.append(members);
             let size = self.placements[self.order[start] as usize].tied as usize;
             let group = &self.order[start..start + size];
             members.extend(group.iter().filter(|class| masked.binary_search(class).is_err()));
+            sizes.extend((!members.is_empty()).then_some(members.len()));
             start += size;
         }
         *slots = members.len().min(k - above.len());

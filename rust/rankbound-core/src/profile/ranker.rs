@@ -25,7 +25,9 @@ pub(super) struct Prepared<'a> {
     /// Cut-off of the catalogue sums.
     pub(super) k: usize,
     /// What each rank above it gives to the exposure of its item.
-    pub(super) weights: RankWeights,
+    weights: RankWeights,
+    /// The disparity of a top K without ties.
+    untied: Fixed,
 }
 
 /// A ranker made ready.
@@ -34,13 +36,15 @@ pub(super) enum Ready<'a> {
     /// With the position of its pre-filter.
     Filtered(&'a Transform, usize),
     Transformed(&'a Transform),
-    Popularity(&'a Popularity),
+    /// With the disparity of each row of scores, all classes being candidates.
+    Popularity(&'a Popularity, Vec<Fixed>),
 }
 
 impl<'a> Prepared<'a> {
     /// Rankers of the top `k` among `n_classes`.
     pub(super) fn new<T: Kernel>(rankers: &'a [Ranker], n_classes: usize, k: usize) -> Self {
         let mut prefilters = Vec::new();
+        let weights = RankWeights::ndcg(k, n_classes);
         let ready = |ranker: &'a Ranker| match ranker {
             Ranker::Model(Transform::Identity) => Ready::Unchanged,
             Ranker::Model(transform @ Transform::Rates(rates)) => match T::prefilter(rates, n_classes, k) {
@@ -51,10 +55,23 @@ impl<'a> Prepared<'a> {
                 None => Ready::Transformed(transform),
             },
             Ranker::Model(transform) => Ready::Transformed(transform),
-            Ranker::Popularity(popularity) => Ready::Popularity(popularity),
+            Ranker::Popularity(popularity) => Ready::Popularity(popularity, popularity.disparities(&weights)),
         };
         let rankers = rankers.iter().map(ready).collect();
-        Self { rankers, prefilters, k, weights: RankWeights::ndcg(k, n_classes) }
+        let untied = disparity(&weights, std::iter::repeat_n(1, k));
+        Self { rankers, prefilters, k, weights, untied }
+    }
+
+    /// The disparity of a top K by the scores above its cut, in any order, and how many tie at it.
+    fn disparity<T: Score>(&self, above: &mut [T], tied: usize) -> Fixed {
+        // Few scores seldom tie, and are found to differ in fewer steps than a sort takes.
+        let differs = |at: usize| above[..at].iter().fold(true, |differs, other| differs & (*other != above[at]));
+        if tied == 1 && above.len() <= FEW && (1..above.len()).all(differs) {
+            return self.untied;
+        }
+        above.sort_unstable_by(|a, b| b.partial_cmp(a).expect("scores are ordered: NaN was refused"));
+        let groups = above.chunk_by(|a, b| a == b).map(<[T]>::len);
+        disparity(&self.weights, groups.chain((tied > 0).then_some(tied)))
     }
 
     /// Whether a ranker reads the scores as they are.
@@ -100,17 +117,11 @@ impl Sums {
         Block { placements, catalogue, n_tied_at_cut, disparity }
     }
 
-    /// Adds the tie groups of a top K: the sizes of those above its cut, best first, how many tie at
-    /// the cut, and the places left for them.
-    pub(super) fn add_groups(
-        &mut self,
-        above: impl Iterator<Item = usize>,
-        (tied, slots): (usize, usize),
-        weights: &RankWeights,
-    ) {
-        let sizes = above.chain((tied > 0).then_some(tied));
-        self.disparity += Fixed::from_f64(weights.disparity(sizes));
+    /// Adds what is known of a top K beside its classes: how many tie at its cut, the places left for
+    /// them, and its disparity.
+    fn add_ties(&mut self, (tied, slots): (usize, usize), disparity: Fixed) {
         self.n_tied_at_cut += u64::from(slots < tied);
+        self.disparity += disparity;
     }
 }
 
@@ -164,10 +175,12 @@ impl<T: Kernel> Desk<T> {
         let masked = !row.masked.is_empty();
         let transform = match ready {
             Ready::Unchanged => return self.native.rank(prepared, row.scores, masked, list, sums),
-            Ready::Popularity(popularity) => {
-                let fixed = popularity.row(list.index);
+            Ready::Popularity(popularity, disparities) => {
+                let (at, fixed) = popularity.row(list.index);
                 if list.exposed {
-                    fixed.add_top(prepared, row.masked, sums, &mut self.listed);
+                    let (ties, sizes) = fixed.add_top(row.masked, prepared.k, &mut sums.catalogue, &mut self.listed);
+                    let of_candidates = |sizes: &[usize]| disparity(&prepared.weights, sizes.iter().copied());
+                    sums.add_ties(ties, if masked { of_candidates(sizes) } else { disparities[at] });
                 }
                 return Ok(list.truth.map_or(Placement::MISS, |truth| fixed.placement(truth, row.masked)));
             }
@@ -198,7 +211,8 @@ impl Prefiltered {
         if list.exposed {
             let slots = prepared.k - self.above.len();
             sums.catalogue.add_listed(&self.above, &self.members, slots);
-            sums.add_groups(tie_groups(&mut self.above_values), (self.members.len(), slots), &prepared.weights);
+            let tied = self.members.len();
+            sums.add_ties((tied, slots), prepared.disparity(&mut self.above_values, tied));
         }
         let (better, tied) = self.truth;
         list.truth.map_or(Placement::MISS, |_| Placement { better, tied })
@@ -237,15 +251,17 @@ impl<T: Kernel> Ranking<T> {
             sums.catalogue.add_top(scores, &self.top);
             self.above.clear();
             self.above.extend(self.top.above.iter().map(|&column| scores[column as usize]));
-            let at_cut = self.top.cut.map_or((0, 0), |cut| (cut.size as usize, cut.slots as usize));
-            sums.add_groups(tie_groups(&mut self.above), at_cut, &prepared.weights);
+            let (tied, slots) = self.top.cut.map_or((0, 0), |cut| (cut.size as usize, cut.slots as usize));
+            sums.add_ties((tied, slots), prepared.disparity(&mut self.above, tied));
         }
         Ok(list.truth.map_or(Placement::MISS, |_| Placement { better, tied }))
     }
 }
 
-/// The sizes of the tie groups among scores in any order, best first.
-fn tie_groups<T: Score>(scores: &mut [T]) -> impl Iterator<Item = usize> {
-    scores.sort_unstable_by(|a, b| b.partial_cmp(a).expect("scores are ordered: NaN was refused"));
-    scores.chunk_by(|a, b| a == b).map(<[T]>::len)
+/// Up to this many scores are compared with each other before they are sorted.
+const FEW: usize = 32;
+
+/// The disparity of a top K by the sizes of its tie groups, best first.
+pub(super) fn disparity(weights: &RankWeights, sizes: impl Iterator<Item = usize>) -> Fixed {
+    Fixed::from_f64(weights.disparity(sizes))
 }
