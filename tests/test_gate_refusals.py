@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankbound import build_ranking_report, compare_pair, errors, evaluate_embeddings, evaluate_scores
-from rankbound.catalogue import IntraListDiversity, Novelty
+from rankbound.catalogue import ExpectedExposure, IntraListDiversity, Novelty
 from rankbound.gate import run_gate
 
 N_LISTS, N_ITEMS = 60, 12
@@ -95,6 +95,16 @@ def test_catalogue_metrics_of_evaluations_about_other_data_are_not_compared(metr
     assert run_gate(after, against=before, policy=regression(metric)).exit_code == 2
     assert run_gate(before, against=before, policy=regression(metric)).exit_code == 0
     assert run_gate(after, against=before, policy=regression("mrr")).exit_code == 0
+
+
+def test_every_key_of_a_catalogue_metric_has_its_conventions():
+    before, after = (
+        evaluate_scores(SCORES, TARGETS, metrics=ExpectedExposure(3, weights="geometric", patience=patience))
+        for patience in (0.5, 0.9)
+    )
+    (loss,) = [key for key in before.metrics if "loss" in key]
+    assert run_gate(after, against=before, policy=regression(loss)).exit_code == 2
+    assert run_gate(before, against=before, policy=regression(loss)).exit_code == 0
 
 
 def test_intervals_and_verdicts_of_another_level_decide_nothing():

@@ -140,7 +140,8 @@ def _sidecar(per_unit: Any) -> EvaluationResult | None:
 
 
 def _of_result(result: EvaluationResult) -> Evidence:
-    of_catalogue = tuple(result.protocol.get("catalogue", ()))
+    # A metric has keys of its own name, such as expected_exposure_loss@10 of expected_exposure@10.
+    of_catalogue = tuple(label.split("@")[0] for label in result.protocol.get("catalogue", ()))
     return Evidence(
         values=result.metrics,
         catalogue_metrics=frozenset(key for key in result.metrics if key.startswith(of_catalogue)),
