@@ -215,13 +215,13 @@ class Shown:
         }
         if (counts == np.floor(counts)).all() and counts.any():
             of_classes = {"novelty": Novelty(self.k, counts=counts).item_values(len(counts)), **of_classes}
-        return {
-            name: {
-                metric: _core.exact_sum(placements.exposure * values) / _core.exact_sum(placements.exposure)
-                for metric, values in of_classes.items()
+        found = {}
+        for name, placements in rankings.items():
+            total = _core.exact_sum(placements.exposure)
+            found[name] = {
+                metric: _core.exact_sum(placements.exposure * values) / total for metric, values in of_classes.items()
             }
-            for name, placements in rankings.items()
-        }
+        return found
 
     def expected_exposure(
         self, rankings: Mapping[str, Placements], ndcg: Mapping[str, NDArray[np.float64]]
