@@ -29,8 +29,9 @@ pub(crate) fn exact_log_mean(logarithms: Values<'_>) -> PyResult<f64> {
 /// The sum, rounded once.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
-pub(crate) fn exact_sum(values: Values<'_>) -> PyResult<f64> {
-    aggregate::sum(values.as_slice()?, "values").map_err(|error| to_py(&error))
+pub(crate) fn exact_sum(py: Python<'_>, values: Values<'_>) -> PyResult<f64> {
+    let values = values.as_slice()?;
+    py.detach(|| aggregate::sum(values, "values")).map_err(|error| to_py(&error))
 }
 
 type PyGroups<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
@@ -57,13 +58,15 @@ pub(crate) fn group_sums<'py>(
 /// Entropy in nats of the shares of an exposure vector; NaN if nothing is exposed.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
-pub(crate) fn exposure_entropy(exposure: Values<'_>) -> PyResult<f64> {
-    Ok(aggregate::entropy(exposure.as_slice()?))
+pub(crate) fn exposure_entropy(py: Python<'_>, exposure: Values<'_>) -> PyResult<f64> {
+    let exposure = exposure.as_slice()?;
+    Ok(py.detach(|| aggregate::entropy(exposure)))
 }
 
 /// Gini coefficient of an exposure vector; NaN if nothing is exposed.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
-pub(crate) fn exposure_gini(exposure: Values<'_>) -> PyResult<f64> {
-    Ok(aggregate::gini(exposure.as_slice()?))
+pub(crate) fn exposure_gini(py: Python<'_>, exposure: Values<'_>) -> PyResult<f64> {
+    let exposure = exposure.as_slice()?;
+    Ok(py.detach(|| aggregate::gini(exposure)))
 }

@@ -25,6 +25,7 @@ impl Fixed {
     /// # Panics
     /// If the value is not finite or not below [`VALUE_LIMIT`]; callers with values of unknown
     /// size use [`Fixed::try_from_f64`].
+    #[inline]
     pub fn from_f64(value: f64) -> Self {
         assert!(value.abs() < VALUE_LIMIT, "{value} is outside the accumulator's range");
         let (significand, exponent) = significand_and_exponent(value);
@@ -47,6 +48,7 @@ impl Fixed {
     ///
     /// # Errors
     /// [`Error::AccumulatorRange`] naming the argument and the position.
+    #[inline]
     pub fn try_from_f64(value: f64, name: &'static str, position: usize) -> Result<Self> {
         if value.abs() < VALUE_LIMIT {
             Ok(Self::from_f64(value))
@@ -59,6 +61,7 @@ impl Fixed {
     ///
     /// # Errors
     /// [`Error::AccumulatorRange`] naming the argument and the position, if it leaves the range.
+    #[inline]
     pub fn checked_add(self, value: f64, name: &'static str, position: usize) -> Result<Self> {
         let term = Self::try_from_f64(value, name, position)?;
         self.0.checked_add(term.0).map(Self).ok_or(Error::AccumulatorRange { name, position, value })
@@ -126,6 +129,7 @@ impl Fixed {
 }
 
 /// The magnitude of a finite double as an integer and the power of two it counts.
+#[inline]
 pub(crate) fn significand_and_exponent(value: f64) -> (u64, i32) {
     let bits = value.to_bits();
     let exponent = i32::try_from((bits >> 52) & 0x7ff).expect("eleven bits");

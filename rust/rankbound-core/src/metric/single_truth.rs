@@ -8,11 +8,17 @@ use crate::profile::Placement;
 
 /// The expected value of each list; 0 for a miss.
 pub fn values(weights: &RankWeights, placements: &[Placement]) -> Vec<f64> {
-    let value = |placement: &Placement| match placement {
-        Placement { tied: 0, .. } => 0.0,
-        Placement { better, tied } => weights.mean(*better as usize, *tied as usize),
+    // Chance places all truths alike: such a value is computed once.
+    let (mut last, mut value) = (Placement { better: 0, tied: 0 }, 0.0);
+    let of_list = |placement: &Placement| {
+        if *placement != last {
+            last = *placement;
+            let Placement { better, tied } = last;
+            value = if tied == 0 { 0.0 } else { weights.mean(better as usize, tied as usize) };
+        }
+        value
     };
-    placements.iter().map(value).collect()
+    placements.iter().map(of_list).collect()
 }
 
 /// What the order of equal scores could make of the mean over lists.
