@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankbound import build_ranking_report
 from rankbound.comparability import (
     OBJECTIVE_ALPHA,
     ComparabilityState,
@@ -311,3 +312,22 @@ def test_refused_scores_name_their_place(value, options, error):
     for threads in (1, 3):
         with pytest.raises(error, match="row 290, column 1"):
             transform_for_objective(scores, state=state, num_threads=threads, **options)
+
+
+def test_a_class_that_was_never_seen_can_be_refused():
+    state = fit_comparability(["a", "c", "a"], classes=["a", "b", "c"])
+    seen = fit_comparability(["a", "c", "b"], classes=["a", "b", "c"])
+    for discount in (transform_for_objective, apply_popularity_discount):
+        refused = {"popularity_discount": 0.5, "zero_base_rate": "refuse"}
+        with pytest.raises(StateError, match=r"1 classes, b first, have the base rate 0"):
+            discount(np.ones((1, 3)), state=state, **refused)
+        np.testing.assert_array_equal(
+            discount(np.ones((1, 3)), state=seen, **refused),
+            discount(np.ones((1, 3)), state=seen, popularity_discount=0.5),
+        )
+        with pytest.raises(InvalidParameterError, match="zero_base_rate must be one of 'floor', 'refuse'"):
+            discount(np.ones((1, 3)), state=seen, popularity_discount=0.5, zero_base_rate="ignore")
+    with pytest.raises(StateError, match="1 classes, 1 first"):
+        build_ranking_report(np.eye(3), [0, 1, 2], y_train=[0, 2], zero_base_rate="refuse")
+    # Without a discount there is nothing to refuse.
+    build_ranking_report(np.eye(3), [0, 1, 2], y_train=[0, 2], zero_base_rate="refuse", eval_all_objectives=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankbound import _core
 from rankbound._comparability_fit import fit_comparability
 from rankbound._comparability_state import ComparabilityState, PercentileKnots, percentile_transform
-from rankbound._options import as_flag, as_non_negative, resolve_num_threads
+from rankbound._options import as_choice, as_flag, as_non_negative, resolve_num_threads
 from rankbound._validation import as_score_matrix, check_exact_integers, check_finite
 from rankbound.errors import InvalidParameterError, StateError
 
@@ -54,6 +54,7 @@ def transform_for_objective(
     popularity_discount: float | None = None,
     shrinkage_strength: float = 0.0,
     percentile: bool = False,
+    zero_base_rate: str = "floor",
     classes: Any = None,
     mask_neg_inf: bool = False,
     num_threads: int | None = None,
@@ -76,6 +77,8 @@ def transform_for_objective(
         As in :func:`apply_eb_shrinkage`; 0 is off.
     percentile : bool, default False
         As :func:`apply_rank_percentile`.
+    zero_base_rate : {"floor", "refuse"}, default "floor"
+        What a discount makes of a class that was never seen: it counts as seen once, or the state is refused.
     classes : array_like of shape (n_classes,) or None, default None
         Ids of the columns, if the state is to be checked against them.
     mask_neg_inf : bool, default False
@@ -91,7 +94,8 @@ def transform_for_objective(
     Raises
     ------
     StateError
-        Without a state where one is needed, or with a state of other classes, without knots, or without base rates.
+        Without a state where one is needed, or with a state of other classes, without knots, or without base rates,
+        of all classes or, if so asked, of one.
     InvalidParameterError
         For options out of range or that exclude one another.
     ScoreRangeError, NonFiniteScoreError
@@ -113,6 +117,7 @@ def transform_for_objective(
         popularity_discount=popularity_discount,
         shrinkage_strength=shrinkage_strength,
         percentile=as_flag(percentile, name="percentile"),
+        zero_base_rate=as_choice(zero_base_rate, ("floor", "refuse"), name="zero_base_rate"),
         classes=classes,
     )
     if transform is None:
@@ -142,6 +147,7 @@ def resolve_transform(
     popularity_discount: float | None = None,
     shrinkage_strength: float = 0.0,
     percentile: bool = False,
+    zero_base_rate: str = "floor",
     classes: Any = None,
 ) -> _core.Transform | None:
     """Return the transform that :func:`transform_for_objective` applies, or None for unchanged scores."""
@@ -175,6 +181,12 @@ def resolve_transform(
         return percentile_transform(state)
     if alpha > 0 and not state.counts.any():
         raise StateError(f"popularity_discount={alpha:g} needs base rates, but every class of the state has count 0")
+    if alpha > 0 and zero_base_rate == "refuse" and state.n_floored:
+        unseen = state.classes[int((state.counts == 0).argmax())]
+        raise StateError(
+            f"popularity_discount={alpha:g} with zero_base_rate='refuse': {state.n_floored} classes, {unseen!s} first, "
+            "have the base rate 0; leave them out, fit on more labels, or use zero_base_rate='floor'"
+        )
     return _core.Transform.rates(
         state.counts, state.n_labelled, state.dead, popularity_discount=alpha, shrinkage_strength=strength
     )
@@ -239,6 +251,7 @@ def apply_popularity_discount(
     state: ComparabilityState,
     *,
     popularity_discount: float,
+    zero_base_rate: str = "floor",
     classes: Any = None,
     mask_neg_inf: bool = False,
     num_threads: int | None = None,
@@ -257,7 +270,7 @@ def apply_popularity_discount(
         Base rates of the classes.
     popularity_discount : float
         The exponent, at least 0; 0 returns the scores themselves.
-    classes, mask_neg_inf, num_threads
+    zero_base_rate, classes, mask_neg_inf, num_threads
         As in :func:`transform_for_objective`.
 
     Returns
@@ -281,6 +294,7 @@ def apply_popularity_discount(
         proba,
         state=_required(state, "apply_popularity_discount"),
         popularity_discount=as_non_negative(popularity_discount, name="popularity_discount"),
+        zero_base_rate=zero_base_rate,
         classes=classes,
         mask_neg_inf=mask_neg_inf,
         num_threads=num_threads,

@@ -26,6 +26,7 @@ from rankbound.errors import FileFormatError, InvalidParameterError, InvalidType
 Objective = Literal["accuracy", "balanced", "coverage"]
 PrimaryMetric = Literal["ndcg", "mrr", "hit"]
 Unseen = Literal["miss", "drop"]
+ZeroBaseRate = Literal["floor", "refuse"]
 
 
 class _NamesChecked(msgspec.StructMeta):
@@ -64,6 +65,8 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         What becomes of a row whose truth is no column: a miss that stays in every mean, or left out.
     mask_neg_inf : bool, default False
         Whether a score of ``-inf`` means that the item is no candidate in its row.
+    zero_base_rate : {"floor", "refuse"}, default "floor"
+        What a popularity discount makes of a class without training labels: it counts as seen once, or is refused.
     tail_mass : float, default 0.2
         The tail is the largest set of least popular classes with at most this share of the training counts; 0 to 1.
     n_resamples : int, default 1000
@@ -101,6 +104,7 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     shrinkage_strength: float = 0.0
     unseen: Unseen = "miss"
     mask_neg_inf: bool = False
+    zero_base_rate: ZeroBaseRate = "floor"
     tail_mass: float = 0.2
     n_resamples: int = 1000
     confidence_level: float = 0.95
@@ -115,6 +119,7 @@ class RankingConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             ("primary_metric", get_args(PrimaryMetric)),
             ("primary_objective", get_args(Objective)),
             ("unseen", get_args(Unseen)),
+            ("zero_base_rate", get_args(ZeroBaseRate)),
         ):
             force(self, name, as_choice(getattr(self, name), choices, name=name))
         if self.objectives is not None:

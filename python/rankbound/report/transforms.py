@@ -119,4 +119,5 @@ def block_transform(
         popularity_discount=alpha or 0.0,
         shrinkage_strength=settings.shrinkage_strength if is_primary else 0.0,
         percentile=by_percentile,
+        zero_base_rate=settings.zero_base_rate,
     )
