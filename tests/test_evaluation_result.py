@@ -62,7 +62,9 @@ def test_lists_without_relevant_items_are_counted_and_left_out():
 
 def test_nothing_to_average_is_nan():
     empty = evaluate_ranked_predictions(LISTS, np.zeros((4, 4)), metrics=METRICS)
-    for result in (empty, RankingEvaluator(METRICS).compute()):
+    with pytest.warns(errors.ReliabilityWarning, match="no list was added: every mean is NaN"):
+        nothing = RankingEvaluator(METRICS).compute()
+    for result in (empty, nothing):
         assert all(math.isnan(result[key]) for key in KEYS)
         assert all(math.isnan(of_metric["mean_best"]) for of_metric in result.ties.values())
         assert (result["n_scored_rows"], result["n_units"], result["LogRBP@3.n"]) == (0, 0, 0)

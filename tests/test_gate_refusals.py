@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankbound import build_ranking_report, compare_pair, errors, evaluate_embeddings, evaluate_scores
-from rankbound.catalogue import ExpectedExposure, IntraListDiversity, Novelty
+from rankbound.catalogue import CatalogCoverage, ExpectedExposure, IntraListDiversity, Novelty
 from rankbound.gate import run_gate
 
 N_LISTS, N_ITEMS = 60, 12
@@ -43,13 +43,28 @@ def test_lists_without_the_same_candidates_are_not_compared(form):
 def test_the_hash_of_what_is_excluded_does_not_depend_on_its_form(monkeypatch):
     sparse = pytest.importorskip("scipy.sparse").csr_array(FEW)
     monkeypatch.setattr("rankbound._exclusion._BLOCK_MARKS", 3 * N_ITEMS)
-    found = [
-        evaluate_scores(SCORES, TARGETS, metrics="mrr", **options).protocol["candidates"]["mask_hash"]
-        for options in ({"exclude": FEW}, {"exclude": sparse}, {"mask": FEW}, {"exclude": sparse, "mask": FEW})
+    monkeypatch.setattr("rankbound._validation._BLOCK_SCORES", 7 * N_ITEMS)
+    masked, half = np.where(FEW, -np.inf, SCORES), np.arange(N_ITEMS) < N_ITEMS // 2
+    forms = [
+        evaluate_scores(scores, TARGETS, metrics="mrr", **options)
+        for scores, options in [
+            (SCORES, {"exclude": FEW}),
+            (SCORES, {"exclude": sparse}),
+            (SCORES, {"mask": FEW}),
+            (SCORES, {"exclude": sparse, "mask": FEW}),
+            (masked, {"mask_neg_inf": True}),
+            (masked, {"mask_neg_inf": True, "exclude": sparse}),
+            (np.where(FEW & half, -np.inf, SCORES), {"mask_neg_inf": True, "mask": FEW & ~half}),
+        ]
     ]
-    assert found[0] is not None
-    assert set(found) == {found[0]}
-    assert evaluate_scores(SCORES, TARGETS, metrics="mrr").protocol["candidates"]["mask_hash"] is None
+    assert forms[0].protocol["candidates"]["mask_hash"] is not None
+    for other in forms[1:]:
+        assert other.protocol["candidates"] == forms[0].protocol["candidates"]
+        assert other["mrr"] == forms[0]["mrr"]
+    none = [{}, {"mask_neg_inf": True}, {"exclude": np.zeros_like(FEW)}]
+    for options in none:
+        candidates = evaluate_scores(SCORES, TARGETS, metrics="mrr", **options).protocol["candidates"]
+        assert candidates == {"kind": "full", "n_items": N_ITEMS, "mask_hash": None}
 
 
 def test_values_of_other_units_are_not_those_of_a_report(tmp_path):
@@ -58,6 +73,9 @@ def test_values_of_other_units_are_not_those_of_a_report(tmp_path):
     build_ranking_report(SCORES, TRUTHS, k=3, groups=users).to_json(tmp_path / "new.json")
     with pytest.raises(errors.FileFormatError, match="other lists, units or options"):
         run_gate(tmp_path / "new.json", policy={"floor": [{"metric": "mrr@3", "at_least": 0.0}]})
+    # How intervals are made of the values is another matter.
+    build_ranking_report(SCORES, TRUTHS, k=3, seed=1, confidence_level=0.9).to_json(tmp_path / "new.json")
+    run_gate(tmp_path / "new.json", policy={"floor": [{"metric": "mrr@3", "at_least": 0.0}]})
 
 
 DATA = {
@@ -75,7 +93,10 @@ def test_numbers_about_other_data_are_not_compared(metric):
     assert gate.exit_code == 2
     assert "different protocols" in gate.outcomes[0].reason
     assert run_gate(after, against=after, policy=regression(metric)).exit_code == 0
-    # Data that only one of them has is about other numbers.
+    # It is about these numbers alone, and so is data that only one of them has.
+    for other in ("catalog_coverage", "mrr@3"):
+        assert run_gate(after, against=before, policy=regression(other)).exit_code == 0
+    assert compare_pair(before, after, "mrr@3").difference == 0
     without = build_ranking_report(SCORES, TRUTHS, k=3, n_resamples=0)
     assert run_gate(after, against=without, policy=regression("catalog_coverage")).exit_code == (
         2 if metric == "average_recommendation_popularity" else 0
@@ -88,13 +109,19 @@ def test_catalogue_metrics_of_evaluations_about_other_data_are_not_compared(metr
         evaluate_scores(
             SCORES,
             TARGETS,
-            metrics=["mrr", Novelty(3, counts=counts), IntraListDiversity(3, features=np.diag(counts))],
+            metrics=[
+                "mrr",
+                Novelty(3, counts=counts),
+                IntraListDiversity(3, features=np.diag(counts)),
+                CatalogCoverage(3),
+            ],
         )
         for counts in (np.arange(1, N_ITEMS + 1), np.arange(2, N_ITEMS + 2) ** 2)
     )
     assert run_gate(after, against=before, policy=regression(metric)).exit_code == 2
     assert run_gate(before, against=before, policy=regression(metric)).exit_code == 0
-    assert run_gate(after, against=before, policy=regression("mrr")).exit_code == 0
+    for other in ("mrr", "catalog_coverage@3"):
+        assert run_gate(after, against=before, policy=regression(other)).exit_code == 0
 
 
 def test_every_key_of_a_catalogue_metric_has_its_conventions():

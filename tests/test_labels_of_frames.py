@@ -22,7 +22,7 @@ def evaluate(scores, targets, **options):
     [
         (LABELS | {"columns": ["a", np.nan, "b"]}, "scores has 'b' at position 1 of its columns, but targets has nan"),
         (LABELS | {"index": ["v", "u"]}, "scores has 'u' at position 0 of its index, but targets has 'v'"),
-        ({}, "scores has 'a' at position 0 of its columns, but targets has 0: data frames are read by position"),
+        (LABELS | {"index": [1, 2]}, "scores has 'u' at position 0 of its index, but targets has 1: data frames are"),
     ],
 )
 def test_labels_that_differ_are_refused(labels, message):
@@ -54,6 +54,9 @@ def test_the_same_labels_and_none_are_taken():
         (frames[0], TARGETS),
         (SCORES.tolist(), frames[1]),
         (SCORES, TARGETS.tolist()),
+        # Numbered for want of labels.
+        (frames[0], pd.DataFrame(TARGETS)),
+        (pl.DataFrame(SCORES), frames[1]),
     ]:
         assert evaluate(scores, targets) == expected
 

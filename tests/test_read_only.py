@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ REPORT = build_ranking_report(SCORES, TRUTH, y_train=TRUTH, n_resamples=10)
 RESULT = evaluate_scores(
     SCORES, np.eye(4)[TRUTH], metrics="mrr", slices={"half": [True, False] * 3}, metadata={"of": [1, {"a": 2}]}
 )
+DEBUGGED = replace(RESULT, metadata={"of": ({"a": 1},)}, debug_rows=({"user_row": 0},))
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,8 @@ RESULT = evaluate_scores(
         lambda: RESULT.protocol["population"].setdefault("n_rows", 7),
         lambda: RESULT.metadata["of"][1].__ior__({"a": 3}),
         RESULT.metadata["of"].sort,
+        lambda: DEBUGGED.metadata["of"][0].update(a=2),
+        lambda: DEBUGGED.debug_rows[0].update(user_row=1),
     ],
 )
 def test_nothing_in_a_result_can_be_changed(change):

@@ -14,6 +14,7 @@ from rankbound.errors import (
     InvalidKError,
     InvalidParameterError,
     InvalidTypeError,
+    ReliabilityWarning,
     ShapeError,
 )
 from rankbound.metrics import NDCG, RankingMetric, Recall
@@ -324,7 +325,8 @@ def test_rows_are_numbered_through_batches_and_merges():
     assert merged.compute().n_units == whole.n_units == 21
     assert rest.compute().sample_ids.tolist() == list(range(13))
     merged.reset()
-    assert merged.compute().n_rows == 0
+    with pytest.warns(ReliabilityWarning, match="no list was added"):
+        assert merged.compute().n_rows == 0
     merged.update(lists, TARGETS, sample_ids=np.arange(N_ROWS))
     assert facts(merged.compute()) == facts(whole)
 

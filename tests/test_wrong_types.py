@@ -12,6 +12,7 @@ from rankbound import (
     RankingReport,
     build_ranking_report,
     compare_models,
+    evaluate_ranked_predictions,
     evaluate_scores,
     fit_comparability,
 )
@@ -126,3 +127,9 @@ def test_wrong_values_are_refused_by_name(call, error, message):
 def test_unknown_keys_are_named_beside_those_there_are(held, keys):
     with pytest.raises(KeyError, match=f"'x'.*{keys}"):
         held["x"]
+
+
+@pytest.mark.parametrize("targets", [[[]], np.zeros((1, 0))])
+def test_targets_without_items_are_refused(targets):
+    with pytest.raises(ShapeError, match=r"targets has shape \(1, 0\); it must have a column for each item"):
+        evaluate_ranked_predictions([[0, 1]], targets, metrics="mrr@2")

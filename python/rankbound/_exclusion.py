@@ -1,6 +1,6 @@
 """Items that a list must not rank, such as those its user has already seen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbound._digest import digest
 from rankbound._validation import as_numpy
 from rankbound.errors import InvalidTypeError, ShapeError
 
@@ -51,7 +50,7 @@ class Exclusion:
         for first in range(0, len(rows), step):
             yield self._columns(rows, first, min(first + step, len(rows)))
 
-    def digest(self, rows: NDArray[np.int64]) -> str:
+    def digest(self, rows: NDArray[np.int64]) -> str | None:
         """Return a hash of what each graded list leaves out, whichever form the exclusion has.
 
         Parameters
@@ -61,14 +60,10 @@ class Exclusion:
 
         Returns
         -------
-        str
-            In hexadecimal.
+        str or None
+            In hexadecimal; None if nothing is left out.
         """
-        counts = np.concatenate([counts for counts, _ in self.by_lists(rows)])
-        hasher = blake2b(digest(counts).encode(), digest_size=16)
-        for _, columns in self.by_lists(rows):
-            hasher.update(columns.astype("<u4", copy=False).tobytes())
-        return hasher.hexdigest()
+        return hash_of_lists(self.by_lists(rows))
 
     def _columns(self, rows: NDArray[np.int64], first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
         counts, columns = np.zeros(last - first, dtype=np.int64), np.empty(0, dtype=np.uint32)
@@ -95,6 +90,16 @@ class Exclusion:
         ends = np.concatenate([[0], np.cumsum(counts)])
         at = np.repeat(starts[lists] - ends[:-1], counts) + np.arange(ends[-1])
         return Exclusion((ends, columns[at]), marked)
+
+
+def hash_of_lists(lists: Iterable[tuple[NDArray[np.int64], NDArray[np.uint32]]]) -> str | None:
+    """Return a hash of the excluded columns of lists, some at a time; None if there are none."""
+    of_counts, of_columns, n_excluded = blake2b(digest_size=16), blake2b(digest_size=16), 0
+    for counts, columns in lists:
+        of_counts.update(counts.astype("<i8", copy=False).tobytes())
+        of_columns.update(columns.astype("<u4", copy=False).tobytes())
+        n_excluded += len(columns)
+    return blake2b(of_counts.digest() + of_columns.digest(), digest_size=16).hexdigest() if n_excluded else None
 
 
 def marked_too(exclusion: Exclusion | None, mask: NDArray[np.bool_], shape: tuple[int, int]) -> Exclusion | None:

@@ -39,4 +39,6 @@ def read_only(node: Any) -> Any:
         return ReadOnlyDict({key: read_only(value) for key, value in node.items()})
     if isinstance(node, list):
         return ReadOnlyList(map(read_only, node))
+    if type(node) is tuple:
+        return tuple(map(read_only, node))
     return node

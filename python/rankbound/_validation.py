@@ -1,5 +1,6 @@
 """Arrays, checked once: every message names the argument, the place and the value, and says what to do."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def check_exact_integers(matrix: NDArray[Any], *, name: str = "proba") -> None:
     """
     if matrix.dtype.kind == "f" or matrix.dtype.itemsize < 8:
         return
-    for first, block in _row_blocks(matrix):
+    for first, block in row_blocks(matrix):
         beyond = (block > MAX_EXACT_INTEGER) | (block < -MAX_EXACT_INTEGER if matrix.dtype.kind == "i" else False)
         if beyond.any():
             row, column = np.argwhere(beyond)[0]
@@ -200,7 +201,7 @@ def check_finite(matrix: NDArray[Any], *, mask_neg_inf: bool | None = False, nam
     """
     if matrix.dtype.kind != "f":
         return
-    for first, block in _row_blocks(matrix):
+    for first, block in row_blocks(matrix):
         accepted = (block < np.inf) if mask_neg_inf else np.isfinite(block)
         if not accepted.all():
             row, column = np.argwhere(~accepted)[0]
@@ -261,7 +262,8 @@ def check_same_labels(frame: Any, other: Any, *, name: str, other_name: str) -> 
     Parameters
     ----------
     frame, other : object
-        Only frames, as of pandas or polars, have labels; anything else passes, as do frames of other lengths.
+        Only frames, as of pandas or polars, have labels, unless they only count; anything else passes, as do frames of
+        other lengths.
     name, other_name : str
         The arguments, for messages.
 
@@ -286,10 +288,14 @@ def check_same_labels(frame: Any, other: Any, *, name: str, other_name: str) -> 
 
 
 def _labels(frame: Any, axis: str) -> list[Any]:
-    labels = getattr(frame, axis, None) if hasattr(frame, "to_numpy") else None
-    return [] if labels is None or callable(labels) else list(labels)
+    given = getattr(frame, axis, None) if hasattr(frame, "to_numpy") else None
+    labels = [] if given is None or callable(given) else list(given)
+    # What pandas and polars number rows and columns by for want of labels.
+    numbers = range(len(labels))
+    return [] if labels in (list(numbers), [f"column_{number}" for number in numbers]) else labels
 
 
-def _row_blocks(matrix: NDArray[Any]) -> Any:
+def row_blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Return blocks of rows, each with its first row, where a whole-matrix temporary would cost memory."""
     step = max(1, _BLOCK_SCORES // matrix.shape[1])
     return ((first, matrix[first : first + step]) for first in range(0, matrix.shape[0], step))

@@ -166,6 +166,8 @@ class Exposure:
         ------
         FileFormatError
             For another suffix, or if the file cannot be written.
+        InvalidTypeError
+            If ``path`` is no name of a file.
         """
         if as_path(path).suffix.lower() != ".npz":
             raise FileFormatError(f"{os.fspath(path)!r} must end in .npz, the format that is written")
@@ -202,6 +204,8 @@ class Exposure:
         ------
         FileFormatError
             If there is no such file, or it is damaged or of another kind.
+        InvalidTypeError
+            If ``path`` is no name of a file.
         """
         file = as_path(path)
         name = str(path)

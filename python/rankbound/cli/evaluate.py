@@ -95,8 +95,10 @@ def run(args: argparse.Namespace) -> int:
 def _table(path: str, name: str) -> Any:
     """Return a table as pyarrow holds it; the path itself for TREC files."""
     try:
-        with Path(path).open("rb"):
-            pass
+        # A pipe can be opened once only.
+        if not Path(path).is_fifo():
+            with Path(path).open("rb"):
+                pass
     except OSError as error:
         raise fail(path, name, f"cannot be read: {error.strerror or error}") from error
     suffix = Path(path).suffix.lower()

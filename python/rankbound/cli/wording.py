@@ -29,7 +29,7 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     -------
     str
         ``argument=value`` becomes ``--option value``, a boolean ``--option`` or ``--no-option``. What can be done ``in
-    Python`` alone, in brackets, is left out.
+        Python`` alone, in brackets, is left out.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Which protocols may stand side by side."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 # What decides whether numbers mean the same.
@@ -12,7 +12,9 @@ IN_THE_KEYS = frozenset({"metrics.k", "metrics.fixed", "metrics.primary"})
 INFORMATIONAL = frozenset({"version", "timings"})
 
 
-def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any], *, catalogue: bool = False) -> list[str]:
+def protocol_differences(
+    first: Mapping[str, Any], other: Mapping[str, Any], *, catalogue: str | None = None
+) -> list[str]:
     """Return the semantic fields in which two protocol blocks differ.
 
     A field of ``metrics`` or ``catalogue`` that only one of them has says nothing about the other's metrics, and lists
@@ -22,8 +24,9 @@ def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any], *, 
     ----------
     first, other : mapping
         Nested mappings of plain values, as in JSON.
-    catalogue : bool, default False
-        Whether catalogue metrics are to stand side by side, for which the catalogue's conventions count too.
+    catalogue : str or None, default None
+        The key of a catalogue metric that is to stand side by side, for which the catalogue's conventions count too,
+        and those of the metric itself.
 
     Returns
     -------
@@ -36,8 +39,10 @@ def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any], *, 
     >>> protocol_differences({"truth": {"unseen": "miss"}}, {"truth": {"unseen": "drop"}})
     ["truth.unseen is 'miss' and 'drop'"]
     """
-    parts = (*SEMANTIC, OF_CATALOGUE) if catalogue else SEMANTIC
-    mine, theirs = dict(_fields(first, parts)), dict(_fields(other, parts))
+    mine, theirs = (
+        dict(_fields({**protocol, OF_CATALOGUE: _about(protocol.get(OF_CATALOGUE, {}), catalogue)}))
+        for protocol in (first, other)
+    )
     return [
         f"{field} is {_show(mine, field)} and {_show(theirs, field)}"
         for field in dict.fromkeys([*mine, *theirs])
@@ -45,10 +50,21 @@ def protocol_differences(first: Mapping[str, Any], other: Mapping[str, Any], *, 
     ]
 
 
-def _fields(protocol: Mapping[str, Any], parts: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _about(conventions: Mapping[str, Any], metric: str | None) -> dict[str, Any]:
+    """Return the conventions of the catalogue that count for a metric: general ones, and its own by its label."""
+    if metric is None:
+        return {}
+    return {
+        name: node
+        for name, node in conventions.items()
+        if name == "tail" or not isinstance(node, Mapping) or metric.startswith(name.split("@")[0])
+    }
+
+
+def _fields(protocol: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, node in protocol.items():
         for field, value in _leaves(name, node):
-            if any(field == part or field.startswith(f"{part}.") for part in parts):
+            if any(field == part or field.startswith(f"{part}.") for part in (*SEMANTIC, OF_CATALOGUE)):
                 yield field, value
 
 

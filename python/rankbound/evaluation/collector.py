@@ -270,8 +270,10 @@ class Collector:
             )
         if not self.totals.n_scored_rows:
             warnings.warn(
-                f"no list of {self.totals.n_rows} has a relevant item: there is nothing to measure, and every mean is "
-                "NaN; check the targets",
+                "no list was added: every mean is NaN"
+                if not self.totals.n_rows
+                else f"no list of {self.totals.n_rows} has a relevant item: there is nothing to measure, and every "
+                "mean is NaN; check the targets",
                 ReliabilityWarning,
                 stacklevel=2,
             )

@@ -103,7 +103,7 @@ class EvaluationResult(Mapping[str, Any]):
 
     def __post_init__(self) -> None:
         """Freeze what is held: what a pairing rests on, or a file says, must not change."""
-        for name in ("metrics", "per_user", "ties", "slices", "metadata", "protocol"):
+        for name in ("metrics", "per_user", "ties", "slices", "metadata", "protocol", "debug_rows"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
         for array in (*(self.per_user or {}).values(), *([] if self.sample_ids is None else [self.sample_ids])):
             if array.shape != (self.n_scored_rows,):
@@ -281,6 +281,8 @@ class EvaluationResult(Mapping[str, Any]):
         ------
         FileFormatError
             If there is no such file, or it is damaged or of another kind.
+        InvalidTypeError
+            If ``path`` is no name of a file.
         """
         from rankbound.evaluation.storage import load  # noqa: PLC0415 - reads this module
 

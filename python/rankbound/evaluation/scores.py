@@ -1,27 +1,24 @@
 """Dense scores against any number of relevant items per row."""
 
 import warnings
-from collections.abc import Mapping
-from hashlib import blake2b
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbound import _core
-from rankbound._exclusion import Exclusion, as_exclusion, marked_too
+from rankbound._exclusion import Exclusion, as_exclusion, hash_of_lists, marked_too
 from rankbound._options import as_choice, as_flag, resolve_num_threads
 from rankbound._progress import told
-from rankbound._validation import as_numpy, as_score_matrix, check_same_labels
+from rankbound._validation import as_numpy, as_score_matrix, check_same_labels, row_blocks
 from rankbound.catalogue.source import Recommended, ScoredItems
 from rankbound.errors import InvalidTypeError, ShapeError
 from rankbound.evaluation.finish import finish
 from rankbound.evaluation.plan import as_plan
 from rankbound.evaluation.result import EvaluationResult
 from rankbound.evaluation.targets import Targets, as_targets
-
-# Scores looked at in one step for those that are no candidates.
-_BLOCK_SCORES = 1 << 22
 
 
 def evaluate_scores(
@@ -140,11 +137,12 @@ def evaluate_scores(
         return profiles
 
     def protocol() -> dict[str, Any]:
+        mask_hash = _mask_hash(excluded, matrix, mask_neg_inf=neg_inf)
         return {
             "candidates": {
-                "kind": "full" if excluded is None and not neg_inf else "per_row",
+                "kind": "full" if mask_hash is None else "per_row",
                 "n_items": relevant.n_items,
-                "mask_hash": _mask_hash(excluded, matrix, mask_neg_inf=neg_inf),
+                "mask_hash": mask_hash,
             },
             "truth": {"unseen": unseen},
             "ties": {"dtype": matrix.dtype.name},
@@ -171,14 +169,15 @@ def _mask_hash(excluded: Exclusion | None, matrix: NDArray[Any], *, mask_neg_inf
     """Return a hash of which items are no candidates of which row; None if all are."""
     if not mask_neg_inf:
         return None if excluded is None else excluded.digest(np.arange(len(matrix)))
-    hasher = blake2b(digest_size=16)
-    step = max(1, _BLOCK_SCORES // matrix.shape[1])
-    for first in range(0, len(matrix), step):
-        rows = np.arange(first, min(first + step, len(matrix)))
-        marks = matrix[rows] == -np.inf
-        missing = marked_too(None if excluded is None else excluded.of_lists(rows, rows), marks, marks.shape)
-        hasher.update(b"" if missing is None else missing.digest(np.arange(len(rows))).encode())
-    return hasher.hexdigest()
+
+    def missing() -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+        for first, block in row_blocks(matrix):
+            rows = np.arange(first, first + len(block))
+            listed = Exclusion() if excluded is None else excluded.of_lists(rows, rows)
+            marks = (block == -np.inf).view(np.uint8)
+            yield from replace(listed, marked=(*listed.marked, marks)).by_lists(rows - first)
+
+    return hash_of_lists(missing())
 
 
 def _as_mask(mask: Any, shape: tuple[int, int]) -> NDArray[np.bool_] | None:

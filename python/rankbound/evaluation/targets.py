@@ -170,6 +170,8 @@ def as_targets(targets: Any, *, name: str = "targets") -> Targets:
 def _from_sparse(matrix: Any, name: str) -> Targets:
     if matrix.ndim != 2:
         raise ShapeError(f"{name} has shape {matrix.shape}; it must have two dimensions: lists and items")
+    if not matrix.shape[1]:
+        raise ShapeError(f"{name} has shape {matrix.shape}; it must have a column for each item that can be listed")
     if matrix.dtype.kind not in "biuf" or matrix.dtype.char == "g":
         raise InvalidTypeError(f"{name} holds {matrix.dtype}; grades must be float16/32/64, integers or booleans")
     n_items = int(matrix.shape[1])

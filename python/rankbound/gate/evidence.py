@@ -163,7 +163,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
     truth = report["protocol"]["truth"]
     return Evidence(
         values={key: value for family in families.values() for key, value in family.items()},
-        catalogue_metrics=frozenset(key for name in ("macro", "catalogue") for key in families.get(name, ())),
+        catalogue_metrics=frozenset(key for name in ("macro", "catalogue", "value") for key in families.get(name, ())),
         intervals={metric: _limits(of) for metric, of in uncertainty["model"].items()},
         confidence_level=uncertainty["confidence_level"],
         verdicts={
@@ -181,7 +181,7 @@ def _of_report(report: RankingReport, per_unit: EvaluationResult | None) -> Evid
 
 def _belongs(per_unit: EvaluationResult, report: RankingReport) -> bool:
     """Return whether values per unit are those behind a report; others are refused, not ignored."""
-    if per_unit.protocol.get("hash") != report["protocol"]["hash"]:
+    if _of_values(per_unit.protocol) != _of_values(report["protocol"]):
         raise FileFormatError(
             "the values per unit are not those of the report: they were written with other lists, units or options; "
             "write both in one run"
@@ -206,6 +206,11 @@ def other_level(reports: float, policys: float) -> str:
         f"the report's intervals are of level {reports:g}, but the policy asks for {policys:g}: make the report with "
         f"confidence_level={policys:g}; floors can also be judged by values per unit"
     )
+
+
+def _of_values(protocol: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the values per unit depend on: not how intervals are made of them."""
+    return {name: part for name, part in protocol.items() if name not in ("uncertainty", "semantic_hash", "hash")}
 
 
 def _limits(of: Mapping[str, Any]) -> Interval:

@@ -234,6 +234,8 @@ class GatePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             If the file cannot be read or is no TOML.
         InvalidParameterError
             For unknown or ill-typed fields, named.
+        InvalidTypeError
+            If ``path`` is no name of a file.
         """
         file = as_path(path)
         name = str(path)

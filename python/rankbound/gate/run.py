@@ -237,9 +237,8 @@ class _Judge:
             return value
         if isinstance(before, str):
             return f"incumbent: {before}"
-        differing = protocol_differences(
-            self.incumbent.protocol, self.candidate.protocol, catalogue=metric in self.candidate.catalogue_metrics
-        )
+        catalogue = metric if metric in self.candidate.catalogue_metrics else None
+        differing = protocol_differences(self.incumbent.protocol, self.candidate.protocol, catalogue=catalogue)
         if differing:
             return f"incumbent and candidate follow different protocols: {'; '.join(differing)}"
         theirs, ours = self.incumbent.target_fingerprint, self.candidate.target_fingerprint

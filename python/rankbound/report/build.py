@@ -258,8 +258,9 @@ def build_ranking_report(
             "n_floored": frequencies.state.n_floored if frequencies.state is not None else None,
         },
         baselines={name: digest(*floor) for name, floor in floors.items()},
-        class_values=values_of_classes,
-        catalogue=shown.protocol(counts=counts, class_groups=groups_of_classes, diversity=diversity),
+        catalogue=shown.protocol(
+            counts=counts, class_groups=groups_of_classes, diversity=diversity, class_values=values_of_classes
+        ),
         uncertainty=uncertainty,
         given=given,
     )

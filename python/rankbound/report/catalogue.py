@@ -164,27 +164,33 @@ class Shown:
         counts: NDArray[Any] | None,
         class_groups: NDArray[Any] | None,
         diversity: IntraListDiversity | None,
+        class_values: NDArray[Any] | None,
     ) -> dict[str, Any]:
-        """Return digests of the data behind the family, as far as it was given: of other data, numbers are others.
+        """Return digests of the data behind numbers, as far as it was given: of other data, numbers are others.
 
         Parameters
         ----------
         counts, class_groups, diversity
             As in :meth:`families`.
+        class_values : ndarray of shape (n_classes,) or None
+            Value of each class.
 
         Returns
         -------
         dict
-            An entry for each that was given.
+            By the name that the keys of the numbers begin with.
         """
         given: dict[str, Any] = {}
         if counts is not None:
-            given["counts"] = digest(counts)
+            of_counts = {"counts": digest(counts)}
+            given |= dict.fromkeys(("novelty", "average_recommendation_popularity", "tail_share"), of_counts)
         if class_groups is not None:
             names, codes = np.unique(class_groups, return_inverse=True)
-            given["class_groups"] = digest(names.astype(np.str_), codes)
+            given["group_exposure"] = {"class_groups": digest(names.astype(np.str_), codes)}
         if diversity is not None:
-            given["features"] = diversity.protocol["features"]
+            given["intra_list_diversity"] = diversity.protocol
+        if class_values is not None:
+            given["value"] = {"class_values": digest(class_values)}
         return given
 
     def popularity(

@@ -28,7 +28,6 @@ def protocol_block(
     tail: dict[str, Any],
     transform: dict[str, Any],
     baselines: dict[str, Any],
-    class_values: NDArray[Any] | None,
     catalogue: dict[str, Any],
     uncertainty: dict[str, Any] | None,
     given: Mapping[str, Mapping[str, Any]],
@@ -64,8 +63,7 @@ def protocol_block(
             "dtype": matrix.dtype.name,
             "list_id_given": lists.served is not None,
         },
-        "metrics": {"k": config.k, "fixed": [1, 5], "discount": "1/log2(1+rank)", "primary": config.primary_metric}
-        | ({} if class_values is None else {"class_values": digest(class_values)}),
+        "metrics": {"k": config.k, "fixed": [1, 5], "discount": "1/log2(1+rank)", "primary": config.primary_metric},
         "catalogue": {
             "size": n_classes,
             "K": config.k,

@@ -119,6 +119,8 @@ class RankingReport(Mapping[str, Any]):
         ------
         FileFormatError
             If the folder does not exist or cannot be written to.
+        InvalidTypeError
+            If ``path`` is no name of a file.
         """
         document = {**self._payload, "hash": self._hash()}
         text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
@@ -147,6 +149,8 @@ class RankingReport(Mapping[str, Any]):
             If the file cannot be read.
         ReportError
             If it is no JSON, no report, of another schema version, contradicts itself, or was edited.
+        InvalidTypeError
+            If ``source`` is neither a document nor the name of a file.
         """
         text, name = _read(source)
         try:

@@ -114,7 +114,7 @@ pub enum Error {
     /// An item that is none of the catalogue.
     #[error(
         "list {list} names item {item} at position {position}, but items go from 0 to {}; for lists shorter than the \
-         others pass lengths=", n_items - 1
+         others pass lengths=", n_items.saturating_sub(1)
     )]
     UnknownItem {
         /// The list.
