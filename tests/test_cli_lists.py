@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,18 @@ def test_evaluate_writes_aggregates_and_values(files, capsys):
     assert sorted(EvaluationResult.load(values).sample_ids) == ["q1", "q2", "q3"]
     assert evaluate(files, "--metrics", "recall@2", "-o", str(files / "out.json")) == 0
     assert json.loads((files / "out.json").read_text())["n_rows"] == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+def test_a_pipe_is_opened_once(files):
+    os.mkfifo(files / "pipe")
+    command = [sys.executable, "-m", "rankbound", "evaluate", "--run", files / "pipe", "--qrels", files / "qrels.txt"]
+    with subprocess.Popen([*command, "--metrics", "mrr@3"], stdout=subprocess.PIPE, text=True) as reader:
+        (files / "pipe").write_text(RUN)
+        try:
+            assert "mrr@3" in reader.communicate(timeout=30)[0]
+        finally:
+            reader.kill()
 
 
 def test_evaluate_reads_tables(tmp_path, capsys):
