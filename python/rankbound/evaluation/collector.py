@@ -242,8 +242,8 @@ class Collector:
         EvaluationResult
             The collector can go on.
         """
-        ids = np.concatenate(self.ids) if self.ids else np.empty(0, dtype=np.int64)
-        values = {key: np.concatenate(chunks) if chunks else np.empty(0) for key, chunks in self.values.items()}
+        ids = _joined(self.ids, dtype=np.int64)
+        values = {key: _joined(chunks) for key, chunks in self.values.items()}
         per_user = None
         if per_user_dtype is not None:
             per_user = {key: column.astype(per_user_dtype, copy=False) for key, column in values.items()}
@@ -347,6 +347,13 @@ def as_value_dtypes(collect_per_user: Any, per_user_dtype: Any, *, exact: bool) 
     dtype = as_choice(per_user_dtype, ("float64", "float32"), name="per_user_dtype")
     returned = dtype if as_flag(collect_per_user, name="collect_per_user") else None
     return returned, "float64" if exact else returned
+
+
+def _joined(chunks: list[NDArray[Any]], dtype: type = np.float64) -> NDArray[Any]:
+    if len(chunks) == 1:
+        # As mostly: it need not be copied.
+        return chunks[0]
+    return np.concatenate(chunks) if chunks else np.empty(0, dtype=dtype)
 
 
 def _n_distinct(ids: NDArray[Any]) -> int:
