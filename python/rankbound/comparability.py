@@ -184,8 +184,8 @@ def resolve_transform(
     if alpha > 0 and zero_base_rate == "refuse" and state.n_floored:
         unseen = state.classes[int((state.counts == 0).argmax())]
         raise StateError(
-            f"popularity_discount={alpha:g} with zero_base_rate='refuse': {state.n_floored} classes, {unseen!s} first, "
-            "have the base rate 0; leave them out, fit on more labels, or use zero_base_rate='floor'"
+            f"popularity_discount={alpha:g} with zero_base_rate='refuse': the base rate is 0 for {state.n_floored} "
+            f"classes, first for {unseen!s}; leave them out, fit on more labels, or use zero_base_rate='floor'"
         )
     return _core.Transform.rates(
         state.counts, state.n_labelled, state.dead, popularity_discount=alpha, shrinkage_strength=strength

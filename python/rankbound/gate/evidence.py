@@ -200,11 +200,11 @@ def _belongs(per_unit: EvaluationResult, report: RankingReport) -> bool:
     return True
 
 
-def other_level(reports: float, policys: float) -> str:
+def other_level(found: float, wanted: float) -> str:
     """Return why a report's intervals and verdicts decide nothing."""
     return (
-        f"the report's intervals are of level {reports:g}, but the policy asks for {policys:g}: make the report with "
-        f"confidence_level={policys:g}; floors can also be judged by values per unit"
+        f"the report's intervals are of level {found:g}, but the policy asks for {wanted:g}: make the report with "
+        f"confidence_level={wanted:g}; floors can also be judged by values per unit"
     )
 
 
