@@ -73,7 +73,7 @@ def test_nothing_is_half_accumulated_by_an_interrupt(monkeypatch):
     evaluator.update(LISTS, TARGETS)
     before = evaluator.compute()
 
-    def interrupted(_):
+    def interrupted(_, **_options):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

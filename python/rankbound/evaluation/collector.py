@@ -128,7 +128,7 @@ class Collector:
         scored = batch.profiles.n_relevant() > 0
         addition = self._catalogue_addition(batch, scored, threads)
         total = None if addition is None else self.catalogue.sum_with(addition)
-        fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets))
+        fingerprint = self.fingerprint.join(Fingerprint.of(batch.targets, num_threads=threads))
         ids = batch.sample_ids[scored]
         kept = self._kept({metric.key: column for metric, column in zip(core, columns, strict=True)}, scored)
         if addition is not None and self.kept_dtype is not None:

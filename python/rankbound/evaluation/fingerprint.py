@@ -20,9 +20,9 @@ class Fingerprint:
     words: tuple[int, ...] = (0, 0)
 
     @classmethod
-    def of(cls, targets: Targets) -> "Fingerprint":
+    def of(cls, targets: Targets, *, num_threads: int) -> "Fingerprint":
         """Return the digest of targets."""
-        bases, words = _core.fingerprint(targets.core(graded=True))
+        bases, words = _core.fingerprint(targets.core(graded=True), num_threads=num_threads)
         return cls(len(targets), targets.n_items, tuple(bases), tuple(words))
 
     def join(self, following: "Fingerprint") -> "Fingerprint":

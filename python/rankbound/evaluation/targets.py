@@ -203,16 +203,17 @@ def _as_csr(matrix: Any, name: str) -> Any:
     else:
         matrix = matrix.tocoo()
         rows = matrix.row
-    grades = matrix.data.astype(np.float64)
-    wrong = ~((grades >= 0) & (grades < np.inf))
-    if wrong.any():
-        at = int(wrong.argmax())
+    grades = matrix.data
+    # The least and largest are NaN if any is, and found without an array of flags.
+    if grades.size and not (grades.min() >= 0 and grades.max() < np.inf):
+        at = int((~((grades >= 0) & (grades < np.inf))).argmax())
         row = rows[at] if rows is not None else int(np.searchsorted(matrix.indptr, at, side="right")) - 1
         item = matrix.col[at] if rows is not None else matrix.indices[at]
         raise GradeError(
             f"{name} has the grade {grades[at]:g} at row {row}, item {item}: grades must be finite and at least 0; 0 "
             "means not relevant"
         )
+    grades = grades.astype(np.float64)
     if rows is not None:
         csr = sparse.coo_array((grades, (rows, matrix.col)), shape=matrix.shape).tocsr()
     else:

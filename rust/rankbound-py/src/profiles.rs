@@ -179,8 +179,14 @@ pub(crate) fn profile_lists<'py>(
 
 /// The two bases of fingerprints, and the fingerprint of some lists, to be joined with others.
 #[pyfunction]
+#[pyo3(signature = (targets, *, num_threads))]
 #[expect(clippy::needless_pass_by_value, reason = "how PyO3 hands over arguments")]
-pub(crate) fn fingerprint(py: Python<'_>, targets: PyTargets<'_>) -> PyResult<([u64; 2], [u64; 2])> {
+pub(crate) fn fingerprint(
+    py: Python<'_>,
+    targets: PyTargets<'_>,
+    num_threads: usize,
+) -> PyResult<([u64; 2], [u64; 2])> {
     let targets = targets.lend()?;
-    run(py, 1, &Progress::NONE, |_| Ok((aggregate::BASES, aggregate::fingerprint(&targets.to_core()?))))
+    let digest = run(py, num_threads, &Progress::NONE, |par| aggregate::fingerprint(par, &targets.to_core()?))?;
+    Ok((aggregate::BASES, digest))
 }

@@ -64,7 +64,7 @@ pub struct Profiles {
     grades: Option<Vec<f64>>,
     // The items that have them, if any group of items is to be looked at.
     items: Option<Vec<u32>>,
-    // Where the grades and items of each list end.
+    // Where the grades and items of each list end, if there are any.
     relevant_ends: Vec<usize>,
 }
 
@@ -201,7 +201,22 @@ impl Profiles {
     fn end_list(&mut self, n_relevant: u32) {
         self.ends.push(self.groups.len());
         self.n_relevant.push(n_relevant);
-        self.relevant_ends.push(self.relevant_ends.last().unwrap_or(&0) + n_relevant as usize);
+        if self.grades.is_some() || self.items.is_some() {
+            self.relevant_ends.push(self.relevant_ends.last().unwrap_or(&0) + n_relevant as usize);
+        }
+    }
+
+    /// Adds the lists of other collections behind these.
+    pub fn append_all(&mut self, parts: Vec<Self>) {
+        // Growing would move what is there again and again.
+        let sum = |count: fn(&Self) -> usize| parts.iter().map(count).sum::<usize>();
+        self.ends.reserve_exact(sum(Self::len));
+        self.groups.reserve_exact(sum(|part| part.groups.len()));
+        self.n_relevant.reserve_exact(sum(Self::len));
+        self.relevant_ends.reserve_exact(sum(|part| part.relevant_ends.len()));
+        for part in parts {
+            self.append(part);
+        }
     }
 
     /// Adds the lists of another collection behind these.

@@ -105,50 +105,39 @@ where
             Ok(())
         },
     )?;
+    let (parts, n_open): (Vec<_>, Vec<u64>) = parts.into_iter().unzip();
     let mut whole = Profiles::of(targets);
-    let mut n_open = 0;
-    for (profiles, open) in parts {
-        whole.append(profiles);
-        n_open += open;
-    }
-    Ok((whole, n_open))
+    whole.append_all(parts);
+    Ok((whole, n_open.iter().sum()))
 }
-
-/// Two bits per item: whether it is relevant, and whether it was listed.
-const WANTED: u64 = 1;
-const LISTED: u64 = 2;
-const PER_WORD: u32 = 32;
 
 /// Finds a list's relevant items among those listed, and items listed twice.
 pub(crate) struct Finder {
-    // Bits per item, all 0 between two lists: few enough to stay in the nearest cache.
-    marks: Vec<u64>,
-    n_items: usize,
+    // Per item, what the last list with it has left: `relevant`, or `listed` by now. Marks below are of
+    // earlier lists, so nothing is cleared before the numbers run out.
+    marks: Vec<u16>,
+    relevant: u16,
+    listed: u16,
     found: Vec<(TieGroup, RelevantItem)>,
     missing: Vec<RelevantItem>,
     // Place and item of the relevant ones that are listed, and the items of those that are not.
     positions: Vec<(u32, u32)>,
     absent: Vec<u32>,
-    codes: Vec<u32>,
     // Positions of the items listed for the first time, if others were left out.
     kept: Vec<usize>,
     kept_scores: Vec<f64>,
 }
 
-fn word_and_shift(item: u32) -> (usize, u32) {
-    ((item / PER_WORD) as usize, 2 * (item % PER_WORD))
-}
-
 impl Finder {
     pub(crate) fn new(n_items: usize) -> Self {
         Self {
-            marks: vec![0; n_items.div_ceil(PER_WORD as usize)],
-            n_items,
+            marks: vec![0; n_items],
+            relevant: 0,
+            listed: 0,
             found: Vec::new(),
             missing: Vec::new(),
             positions: Vec::new(),
             absent: Vec::new(),
-            codes: Vec::new(),
             kept: Vec::new(),
             kept_scores: Vec::new(),
         }
@@ -226,49 +215,48 @@ impl Finder {
         relevant: &[u32],
         keep_first: bool,
     ) -> Result<()> {
-        self.codes.clear();
-        self.codes.extend(items.iter().map(|&item| u32::try_from(item.into()).unwrap_or(u32::MAX)));
-        let n_items = self.n_items;
-        if self.codes.iter().fold(0, |largest, &code| code.max(largest)) as usize >= n_items && !items.is_empty() {
-            let position = self.codes.iter().position(|&code| code as usize >= n_items).unwrap_or(0);
-            return Err(Error::UnknownItem { list, position, item: items[position].into(), n_items });
+        self.start_list();
+        let Self { marks, positions, absent, kept, .. } = self;
+        let n_items = marks.len();
+        for &item in relevant {
+            marks[item as usize] = self.relevant;
         }
+        for (position, &item) in items.iter().enumerate() {
+            let code: i64 = item.into();
+            let known = u32::try_from(code).ok().and_then(|item| Some((item, marks.get_mut(item as usize)?)));
+            let Some((item, mark)) = known else {
+                return Err(Error::UnknownItem { list, position, item: code, n_items });
+            };
+            let before = std::mem::replace(mark, self.listed);
+            if before >= self.relevant {
+                if before == self.relevant {
+                    let place = if keep_first { kept.len() } else { position };
+                    positions.push((column(place), item));
+                } else if keep_first {
+                    continue;
+                } else {
+                    let first = items.iter().position(|&other| other.into() == code).unwrap_or(0);
+                    return Err(Error::DuplicateItem { list, item: code, first, second: position });
+                }
+            }
+            if keep_first {
+                kept.push(position);
+            }
+        }
+        absent.extend(relevant.iter().filter(|&&item| marks[item as usize] == self.relevant));
+        Ok(())
+    }
+
+    /// Forgets the list before.
+    fn start_list(&mut self) {
+        if self.listed >= u16::MAX - 1 {
+            self.marks.fill(0);
+            self.listed = 0;
+        }
+        (self.relevant, self.listed) = (self.listed + 1, self.listed + 2);
         self.positions.clear();
         self.absent.clear();
         self.kept.clear();
-        let (codes, marks) = (&self.codes[..], &mut self.marks[..]);
-        for &item in relevant {
-            let (word, shift) = word_and_shift(item);
-            marks[word] |= WANTED << shift;
-        }
-        for (position, &item) in codes.iter().enumerate() {
-            let (word, shift) = word_and_shift(item);
-            let before = marks[word];
-            marks[word] = before | LISTED << shift;
-            let mark = before >> shift & (WANTED | LISTED);
-            if mark & LISTED != 0 {
-                if keep_first {
-                    continue;
-                }
-                let first = codes.iter().position(|&other| other == item).unwrap_or(0);
-                return Err(Error::DuplicateItem { list, item: item.into(), first, second: position });
-            }
-            if mark != 0 {
-                let place = if keep_first { self.kept.len() } else { position };
-                self.positions.push((column(place), item));
-            }
-            if keep_first {
-                self.kept.push(position);
-            }
-        }
-        for &item in relevant {
-            let (word, shift) = word_and_shift(item);
-            if marks[word] >> shift & LISTED == 0 {
-                self.absent.push(item);
-            }
-        }
-        codes.iter().chain(relevant).for_each(|&item| marks[word_and_shift(item).0] = 0);
-        Ok(())
     }
 
     /// Replaces the places found by the tie groups they lie in, and returns the last group.
@@ -365,6 +353,16 @@ mod tests {
         let (profiles, open) = profile(&[4, 2, 7], None, &[0, 4, 7], OpenTie::Refuse).unwrap();
         assert_eq!(profiles.list(0).groups, [group(0, 1, 1), group(2, 1, 1)]);
         assert_eq!((profiles.list(0).n_relevant, open), (3, 0));
+    }
+
+    #[test]
+    fn lists_without_number_are_told_apart() {
+        let mut finder = Finder::new(3);
+        for list in 0..usize::from(u16::MAX) {
+            let item = i64::from(list % 2 == 1);
+            finder.find(list, &[2, item], &[0, 1], false).unwrap();
+            assert_eq!((finder.positions.len(), finder.absent.len()), (1, 1), "{list}");
+        }
     }
 
     #[test]

@@ -156,8 +156,9 @@ fn profile_items<C: IdColumn>(
     )?;
     let (mut whole, mut totals) = empty();
     totals.n_ignored = rows.len() - targets.len();
-    for (profiles, counts) in parts {
-        whole.append(profiles);
+    let (parts, counts): (Vec<_>, Vec<RunCounts>) = parts.into_iter().unzip();
+    whole.append_all(parts);
+    for counts in counts {
         totals.n_missing += counts.n_missing;
         totals.n_open += counts.n_open;
         totals.longest = totals.longest.max(counts.longest);

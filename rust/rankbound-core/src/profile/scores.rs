@@ -61,13 +61,10 @@ where
             Ok(())
         },
     )?;
+    let (parts, n_masked): (Vec<_>, Vec<u64>) = parts.into_iter().unzip();
     let mut whole = Profiles::of(targets);
-    let mut n_masked = 0;
-    for (profiles, masked) in parts {
-        whole.append(profiles);
-        n_masked += masked;
-    }
-    Ok((whole, n_masked))
+    whole.append_all(parts);
+    Ok((whole, n_masked.iter().sum()))
 }
 
 /// Counts what scores higher than, and the same as, each of a row's relevant items.

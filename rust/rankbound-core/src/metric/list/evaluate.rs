@@ -4,10 +4,10 @@ use super::{ListMetric, ListValue};
 use crate::aggregate::ListSums;
 use crate::error::Result;
 use crate::par::Par;
-use crate::profile::{BrokenTies, Profiles};
+use crate::profile::{BrokenTies, Profiles, TieProfile};
 
 /// Lists handed to a worker at once.
-const LISTS_PER_TASK: usize = 1024;
+const LISTS_PER_TASK: usize = 256;
 
 /// The values of metrics for lists.
 #[derive(Debug)]
@@ -35,11 +35,14 @@ pub fn evaluate(par: &mut Par<'_>, profiles: &Profiles, metrics: &[ListMetric]) 
     let empty = || metrics.iter().map(|metric| ListSums::new(matches!(metric, ListMetric::LogRbp { .. }))).collect();
     let workers = par.run(
         tasks,
-        || Worker { sums: empty(), broken: BrokenTies::default(), has_ties: Vec::new() },
+        || Worker { sums: empty(), broken: BrokenTies::default(), lists: Vec::new() },
         |worker, (first, last, mut outputs)| {
-            worker.has_ties.clear();
-            worker.has_ties.extend((first..last).map(|list| profiles.list(list).has_ties()));
-            let chunk = Chunk { profiles, first, has_ties: &worker.has_ties };
+            worker.lists.clear();
+            worker.lists.extend((first..last).map(|list| {
+                let list = profiles.list(list);
+                (list, list.has_ties())
+            }));
+            let chunk = Chunk { first, lists: &worker.lists };
             for ((metric, sums), output) in prepared.iter().zip(&mut worker.sums).zip(&mut outputs) {
                 metric.add(&chunk, sums, &mut worker.broken, output)?;
             }
@@ -53,15 +56,15 @@ pub fn evaluate(par: &mut Par<'_>, profiles: &Profiles, metrics: &[ListMetric]) 
     Ok(Evaluation { values, sums })
 }
 
-struct Worker {
+struct Worker<'a> {
     sums: Vec<ListSums>,
     broken: BrokenTies,
-    has_ties: Vec<bool>,
+    lists: Vec<(TieProfile<'a>, bool)>,
 }
 
 /// Some lists in a row.
 pub(super) struct Chunk<'a> {
-    pub(super) profiles: &'a Profiles,
     pub(super) first: usize,
-    pub(super) has_ties: &'a [bool],
+    /// Each list, and whether it has ties.
+    pub(super) lists: &'a [(TieProfile<'a>, bool)],
 }

@@ -147,19 +147,19 @@ trait ListValue: Sync {
     ///
     /// One loop per metric, compiled into it: what a list costs is little more than its groups.
     fn add(&self, chunk: &Chunk<'_>, sums: &mut ListSums, broken: &mut BrokenTies, values: &mut [f64]) -> Result<()> {
-        for (at, value) in values.iter_mut().enumerate() {
-            let list = chunk.first + at;
-            let profile = chunk.profiles.list(list);
+        for (at, (value, &(profile, has_ties))) in values.iter_mut().zip(chunk.lists).enumerate() {
             if profile.n_relevant == 0 {
                 *value = f64::NAN;
                 continue;
             }
             *value = self.expected(profile);
-            let added =
-                if chunk.has_ties[at] { self.add_tied(*value, profile, sums, broken) } else { sums.add(*value) };
-            added.ok_or(Error::AccumulatorRange { name: "a metric", position: list, value: *value })?;
+            if has_ties && self.add_tied(*value, profile, sums, broken).is_none() {
+                return Err(Error::AccumulatorRange { name: "a metric", position: chunk.first + at, value: *value });
+            }
         }
-        Ok(())
+        let untied = chunk.lists.iter().zip(values).enumerate();
+        let untied = untied.filter(|(_, ((profile, has_ties), _))| profile.n_relevant > 0 && !has_ties);
+        sums.add_untied(untied.map(|(at, (_, value))| (chunk.first + at, *value)))
     }
 
     /// Adds a list with ties to the sums; none if its value is too large.
