@@ -31,7 +31,7 @@ pub use qrels::Qrels;
 pub(crate) use queries::RowsByQuery;
 pub use rows::Masks;
 pub(crate) use rows::{Row, RowReader, check_finite};
-pub use score::Score;
+pub use score::{Count, Score};
 pub use targets::Targets;
 pub use texts::{TextList, Texts};
 pub use trec::{TrecFile, TrecFormat};

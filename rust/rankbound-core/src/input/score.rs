@@ -6,6 +6,9 @@ use crate::error::Error;
 ///
 /// Narrower types convert to one of these without loss, so no tie is made or broken.
 pub trait Score: Copy + PartialOrd + Send + Sync + Default + std::fmt::Debug + private::Sealed + 'static {
+    /// What comparisons of such scores are counted in.
+    type Count: Count;
+
     /// The mark of "not a candidate in this row": it orders below every candidate.
     const MASKED: Self;
 
@@ -28,9 +31,42 @@ pub trait Score: Copy + PartialOrd + Send + Sync + Default + std::fmt::Debug + p
     fn refusal(self, row: usize, column: usize) -> Error;
 }
 
+/// A count as wide as the scores, so that a register that holds scores holds as many counts.
+///
+/// It wraps around, because a check per score would forbid vectors: no row has 2^32 columns.
+pub trait Count: Copy + Default + Send + Sync + std::fmt::Debug + private::Sealed {
+    /// The count, and one more if something holds.
+    #[must_use]
+    fn plus(self, holds: bool) -> Self;
+
+    /// The count as a number of columns.
+    fn total(self) -> u32;
+}
+
+macro_rules! count {
+    ($integer:ty) => {
+        impl Count for $integer {
+            #[inline(always)]
+            fn plus(self, holds: bool) -> Self {
+                self.wrapping_add(holds.into())
+            }
+
+            #[inline(always)]
+            fn total(self) -> u32 {
+                u32::try_from(u64::from(self)).unwrap_or(u32::MAX)
+            }
+        }
+    };
+}
+
+count!(u32);
+count!(u64);
+
 macro_rules! float_score {
-    ($float:ty) => {
+    ($float:ty, $count:ty) => {
         impl Score for $float {
+            type Count = $count;
+
             const MASKED: Self = Self::NEG_INFINITY;
 
             fn to_f64(self) -> f64 {
@@ -53,10 +89,12 @@ macro_rules! float_score {
     };
 }
 
-float_score!(f32);
-float_score!(f64);
+float_score!(f32, u32);
+float_score!(f64, u64);
 
 impl Score for i64 {
+    type Count = u64;
+
     const MASKED: Self = i64::MIN;
 
     fn to_f64(self) -> f64 {
@@ -83,4 +121,6 @@ mod private {
     impl Sealed for f32 {}
     impl Sealed for f64 {}
     impl Sealed for i64 {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
 }

@@ -1,6 +1,6 @@
 //! The one pass over a row: count what beats and what ties the truth, and keep each block's maximum.
 
-use crate::input::Score;
+use crate::input::{Count, Score};
 
 /// Columns per block: small enough that few candidates share a block, large enough that a row has
 /// few maxima.
@@ -47,11 +47,9 @@ pub(super) fn block_pass<T: Score, const LANES: usize>(
 /// What a pass has counted so far.
 ///
 /// Lanes are counted apart and added at the end: arrays of fixed width become vector registers.
-/// Wrapping sums, because a check per element would forbid vectors; a count is at most the number
-/// of columns.
-pub(super) struct Counts<T, const LANES: usize> {
-    better: [u32; LANES],
-    tied: [u32; LANES],
+pub(super) struct Counts<T: Score, const LANES: usize> {
+    better: [T::Count; LANES],
+    tied: [T::Count; LANES],
     sum: [T; LANES],
     least: [T; LANES],
 }
@@ -60,7 +58,8 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
     /// Counts of a row that begins with a score.
     #[inline(always)]
     pub(super) fn new(first: T) -> Self {
-        Self { better: [0; LANES], tied: [0; LANES], sum: [T::default(); LANES], least: [first; LANES] }
+        let none = [T::Count::default(); LANES];
+        Self { better: none, tied: none, sum: [T::default(); LANES], least: [first; LANES] }
     }
 
     /// Reads a whole block and returns its maxima.
@@ -70,8 +69,8 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
         for scores in block.chunks_exact(LANES) {
             for lane in 0..LANES {
                 let score = scores[lane];
-                self.better[lane] = self.better[lane].wrapping_add(u32::from(score > truth));
-                self.tied[lane] = self.tied[lane].wrapping_add(u32::from(score == truth));
+                self.better[lane] = self.better[lane].plus(score > truth);
+                self.tied[lane] = self.tied[lane].plus(score == truth);
                 self.sum[lane] = self.sum[lane].plus(score);
                 self.least[lane] = smaller(self.least[lane], score);
                 largest[lane] = larger(largest[lane], score);
@@ -86,8 +85,8 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
         if let (false, Some(maximum)) = (rest.is_empty(), maxima.last_mut()) {
             *maximum = [T::MASKED; FOLD];
             for (position, &score) in rest.iter().enumerate() {
-                self.better[0] += u32::from(score > truth);
-                self.tied[0] += u32::from(score == truth);
+                self.better[0] = self.better[0].plus(score > truth);
+                self.tied[0] = self.tied[0].plus(score == truth);
                 self.sum[0] = self.sum[0].plus(score);
                 self.least[0] = smaller(self.least[0], score);
                 maximum[position % FOLD] = larger(maximum[position % FOLD], score);
@@ -100,8 +99,8 @@ impl<T: Score, const LANES: usize> Counts<T, LANES> {
             }
         }
         BlockPass {
-            better: self.better.into_iter().sum(),
-            tied: self.tied.into_iter().sum(),
+            better: self.better.into_iter().map(Count::total).sum(),
+            tied: self.tied.into_iter().map(Count::total).sum(),
             sum: self.sum.into_iter().fold(T::default(), T::plus),
             least: self.least.into_iter().fold(self.least[0], smaller),
             largest: largest.into_iter().fold(largest[0], larger),
@@ -127,13 +126,13 @@ pub(super) fn fold<T: Score, const LANES: usize>(largest: &[T; LANES]) -> Maxima
 #[expect(clippy::neg_cmp_op_on_partial_ord, clippy::nonminimal_bool, reason = "NaN is not at least 0 either")]
 pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], masked: bool) -> Option<T> {
     let zero = T::default();
-    let mut negative = [0_u32; LANES];
+    let mut negative = [T::Count::default(); LANES];
     let mut largest = [zero; LANES];
     let lanes = row.chunks_exact(LANES);
     let rest = lanes.remainder();
     for scores in lanes {
         for lane in 0..LANES {
-            negative[lane] = negative[lane].wrapping_add(u32::from(!(scores[lane] >= zero)));
+            negative[lane] = negative[lane].plus(!(scores[lane] >= zero));
             largest[lane] = larger(largest[lane], scores[lane]);
         }
     }
@@ -141,7 +140,7 @@ pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], m
     if rest.iter().any(refused) {
         return None;
     }
-    if negative.iter().any(|&count| count > 0) && (!masked || row.iter().any(refused)) {
+    if negative.iter().any(|count| count.total() > 0) && (!masked || row.iter().any(refused)) {
         return None;
     }
     let largest = largest.iter().chain(rest).fold(zero, |a, &b| larger(a, b));
@@ -151,7 +150,7 @@ pub(super) fn largest_of_non_negative<T: Score, const LANES: usize>(row: &[T], m
 /// Whether every score can be ranked, as [`Score::is_candidate`] says.
 #[inline(always)]
 pub(super) fn all_candidates<T: Score>(row: &[T]) -> bool {
-    row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(!score.is_candidate()))) == 0
+    row.iter().fold(T::Count::default(), |count, &score| count.plus(!score.is_candidate())).total() == 0
 }
 
 /// The smaller of two ordered scores.

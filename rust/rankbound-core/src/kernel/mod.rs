@@ -88,7 +88,7 @@ macro_rules! kernel {
 
             #[multiversion(targets("x86_64+avx2+fma"))]
             pub(super) fn count_above(row: &[$score], thresholds: &[$score], counts: &mut Vec<[u32; 2]>) {
-                thresholds::count_above::<$score, $lanes>(row, thresholds, counts);
+                thresholds::count_above(row, thresholds, counts);
             }
 
             #[multiversion(targets("x86_64+avx2+fma"))]

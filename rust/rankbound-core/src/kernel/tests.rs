@@ -43,6 +43,28 @@ fn a_pass_counts_and_keeps_the_maximum_of_each_block() {
     check_pass::<i64>();
 }
 
+fn check_thresholds<T: Cell<Native = T> + Kernel>() {
+    let (mut dice, mut counts) = (Dice::new(1), vec![]);
+    // Lengths around that of a register and of a block, and both ways to count.
+    for (n, n_thresholds) in [(1, 1), (7, 3), (70, 0), (70, 101), (2047, 9), (2049, 100), (5000, 2), (5000, 300)] {
+        for n_levels in [1, 3, 5000] {
+            let row = scores::<T>(n, n_levels, &mut dice);
+            let thresholds = scores::<T>(n_thresholds, n_levels, &mut dice);
+            T::count_above(&row, &thresholds, &mut counts);
+            let count = |keep: &dyn Fn(&T) -> bool| column(row.iter().filter(|score| keep(score)).count());
+            let expected = thresholds.iter().map(|threshold| [count(&|s| s > threshold), count(&|s| s == threshold)]);
+            assert_eq!(counts, expected.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn few_and_many_thresholds_are_counted_alike() {
+    check_thresholds::<f32>();
+    check_thresholds::<f64>();
+    check_thresholds::<i64>();
+}
+
 #[test]
 fn a_score_that_is_not_finite_shows_in_the_sum_wherever_it_is() {
     let (mut maxima, mut double_maxima) = (vec![], vec![]);

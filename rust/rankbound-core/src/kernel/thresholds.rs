@@ -1,28 +1,32 @@
 //! One row against several thresholds: what lies above each, and what equals it.
 
-use crate::input::Score;
+use crate::input::{Count, Score};
 
-/// Thresholds compared in one pass over a row, held in registers.
-const AT_ONCE: usize = 4;
+/// Scores compared with all thresholds before the next ones are read: they stay in the nearest cache.
+const SCORES_AT_ONCE: usize = 2048;
 
-/// Up to this many distinct thresholds a pass per few is faster than a search per score.
-const LINEAR: usize = 32;
+/// Up to this many thresholds a pass for each is faster than a search per score.
+const LINEAR: usize = 100;
 
 /// For each threshold, the scores above it and those that equal it.
 ///
 /// Few thresholds are compared one by one; more are sorted, and a binary search for each score gives
 /// its place among them, O(C log R).
 #[inline(always)]
-pub(super) fn count_above<T: Score, const LANES: usize>(row: &[T], thresholds: &[T], counts: &mut Vec<[u32; 2]>) {
+pub(super) fn count_above<T: Score>(row: &[T], thresholds: &[T], counts: &mut Vec<[u32; 2]>) {
     counts.clear();
     counts.resize(thresholds.len(), [0, 0]);
     if thresholds.len() <= LINEAR {
-        for (few, counts) in thresholds.chunks(AT_ONCE).zip(counts.chunks_mut(AT_ONCE)) {
-            // The last threshold fills the unused places.
-            let mut values = [few[few.len() - 1]; AT_ONCE];
-            values[..few.len()].copy_from_slice(few);
-            let of_values = count_few::<T, LANES>(row, values);
-            counts.copy_from_slice(&of_values[..few.len()]);
+        for scores in row.chunks(SCORES_AT_ONCE) {
+            for (&threshold, [above, equal]) in thresholds.iter().zip(counts.iter_mut()) {
+                let (mut n_above, mut n_equal) = (T::Count::default(), T::Count::default());
+                for &score in scores {
+                    n_above = n_above.plus(score > threshold);
+                    n_equal = n_equal.plus(score == threshold);
+                }
+                *above += n_above.total();
+                *equal += n_equal.total();
+            }
         }
         return;
     }
@@ -54,30 +58,8 @@ pub(super) fn count_above<T: Score, const LANES: usize>(row: &[T], thresholds: &
     }
 }
 
-#[inline(always)]
-fn count_few<T: Score, const LANES: usize>(row: &[T], values: [T; AT_ONCE]) -> [[u32; 2]; AT_ONCE] {
-    let mut above = [[0_u32; LANES]; AT_ONCE];
-    let mut equal = [[0_u32; LANES]; AT_ONCE];
-    let chunks = row.chunks_exact(LANES);
-    let rest = chunks.remainder();
-    for scores in chunks {
-        for value in 0..AT_ONCE {
-            for lane in 0..LANES {
-                above[value][lane] = above[value][lane].wrapping_add(u32::from(scores[lane] > values[value]));
-                equal[value][lane] = equal[value][lane].wrapping_add(u32::from(scores[lane] == values[value]));
-            }
-        }
-    }
-    std::array::from_fn(|value| {
-        let beyond = rest.iter().filter(|&&score| score > values[value]).count();
-        let same = rest.iter().filter(|&&score| score == values[value]).count();
-        let total = |lanes: &[u32; LANES], rest: usize| lanes.iter().sum::<u32>() + super::column(rest);
-        [total(&above[value], beyond), total(&equal[value], same)]
-    })
-}
-
 /// Whether every score is finite.
 #[inline(always)]
 pub(super) fn all_finite<T: Score>(row: &[T]) -> bool {
-    row.iter().fold(0_u32, |count, &score| count.wrapping_add(u32::from(!score.is_finite()))) == 0
+    row.iter().fold(T::Count::default(), |count, &score| count.plus(!score.is_finite())).total() == 0
 }
