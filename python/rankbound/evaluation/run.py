@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -66,19 +67,23 @@ class _Judged(Targets):
             raise error(f"qrels has the grade {self.grades[at]:g} for item {item!r} of query {query!r}, which {hint}")
 
 
+# Ids of the judged queries and of their relevant items, then the targets: starts, items, grades.
+_Grouped = tuple[Any, Any, NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]
+
+
 class _Profiler:
     """Makes the tie profiles of a run."""
 
-    def __init__(self, run: Table, qrels: Table, *, tie_break: str, num_threads: int) -> None:
+    def __init__(
+        self, run: Table, qrels: Table, grouped: "Future[_Grouped]", *, tie_break: str, num_threads: int
+    ) -> None:
         queries = match_kind(run.queries, qrels.queries, what="query")
         items = match_kind(run.items, qrels.items, what="item")
         self.run = Table(queries, items, run.values)
         self.tie_break = {"expected": "expected", "trec_eval": "largest_id", "rank_column": "rank"}[tie_break]
         self.num_threads = num_threads
         with _worded("qrels", qrels):
-            query_ids, item_ids, starts, relevant, grades = _core.group_qrels(
-                qrels.queries.core, qrels.items.core, qrels.values, num_threads=num_threads
-            )
+            query_ids, item_ids, starts, relevant, grades = grouped.result()
         self.query_ids, self.item_ids = OwnIds(query_ids), OwnIds(item_ids)
         names = self.query_ids.array(found="qrels has the query"), self.item_ids.array(found="qrels has the item")
         self.judged = _Judged(starts, relevant, grades, len(self.item_ids), *names)
@@ -289,14 +294,25 @@ def _read(run: Any, qrels: Any, columns: Mapping[str, str], tie_break: str, num_
     judgements = read_table(qrels, value="relevance", columns=columns, name="qrels")
     if not len(judgements.queries):
         raise EmptyInputError("qrels has no rows: there is nothing to evaluate")
-    retrieved = read_table(run, value=value, columns=columns, name="run")
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        # Grouping needs nothing of the interpreter, while reading strings of Python needs it all the time.
+        grouped = pool.submit(
+            _core.group_qrels,
+            judgements.queries.core,
+            judgements.items.core,
+            judgements.values,
+            num_threads=num_threads,
+        )
+        if num_threads == 1:
+            wait([grouped])
+        retrieved = read_table(run, value=value, columns=columns, name="run")
     # One of the tables may have the name that columns gives, the other a usual one.
     for field in ("query", "item"):
         if columns.get(field, "") not in ("", *retrieved.columns, *judgements.columns):
             raise InvalidParameterError(
                 f"columns names {columns[field]!r} as the {field}, but neither run nor qrels has such a column"
             )
-    return _Profiler(retrieved, judgements, tie_break=tie_break, num_threads=num_threads)
+    return _Profiler(retrieved, judgements, grouped, tie_break=tie_break, num_threads=num_threads)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 //! Ids of queries and items: integers, or texts as Arrow keeps them.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rankbound_core::input::{self, Column, IdList, Ids, TextList, Texts};
@@ -67,15 +67,19 @@ pub(crate) fn join_texts<'py>(
     objects: PyReadonlyArray1<'py, Py<PyAny>>,
 ) -> PyResult<Option<PyTexts<'py>>> {
     let objects = slice(&objects)?;
-    let mut texts = TextList::with_capacity(objects.len());
-    for object in objects {
+    let mut bytes = Vec::new();
+    // numpy asks for large pages, of which the first use costs less.
+    let starts = PyArray1::zeros(py, objects.len() + 1, false);
+    for (object, end) in objects.iter().zip(&mut starts.readwrite().as_slice_mut()?[1..]) {
         let object = object.bind(py);
         // The exact type is compared without a call; numpy has a type of strings of its own.
         let text = object.cast_exact::<PyString>().or_else(|_| object.cast::<PyString>());
         let Some(text) = text.ok().and_then(|text| text.to_str().ok()) else { return Ok(None) };
-        texts.push(text.as_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+        // No vector is longer than the largest i64.
+        *end = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
     }
-    Ok(Some(hand_out_texts(py, texts)))
+    Ok(Some((bytes.into_pyarray(py), starts)))
 }
 
 /// The place of each id among others, -1 for an id that is none of them.
