@@ -1,8 +1,10 @@
 //! The transforms of one row: shrinkage, popularity discount, rank percentile.
 
+use multiversion::multiversion;
+
 use crate::adjust::Knots;
 use crate::error::{Error, Result};
-use crate::input::Score;
+use crate::input::{Count, Score};
 
 /// How the scores of a row are rewritten before they are ranked.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +81,7 @@ impl Transform {
         // The loops only note that something is wrong, which keeps them free of branches; a
         // second look then finds the place.
         let accepted = match self {
-            Self::Identity => out.iter().fold(true, |fine, value| fine & is_candidate_or_mask(*value)),
+            Self::Identity => out.iter().fold(0_u64, |refused, value| refused.plus(!is_candidate_or_mask(*value))) == 0,
             Self::Rates(rates) => rates.apply(out),
             Self::Percentile(knots) => knots.apply(out),
         };
@@ -164,26 +166,37 @@ impl Rates {
 
     /// Transforms in place; `false` if a score was out of range.
     fn apply(&self, values: &mut [f64]) -> bool {
-        let mut accepted = true;
-        if let Some(Shrinkage { pi, z }) = &self.shrinkage {
-            for ((value, pi), z) in values.iter_mut().zip(pi).zip(z) {
-                let score = *value;
-                let masked = score == f64::NEG_INFINITY;
-                accepted &= masked || (0.0..=1.0).contains(&score);
-                // This form gives pi exactly at Z = 0 or s = pi, and rounding keeps it monotone.
-                *value = if masked { score } else { pi + z * (score - pi) };
-            }
-        }
-        if let Some(divisor) = &self.divisor {
-            for (value, divisor) in values.iter_mut().zip(divisor) {
-                let masked = *value == f64::NEG_INFINITY;
-                let positive = *value >= 0.0;
-                *value /= divisor;
-                accepted &= masked || (positive && *value < f64::INFINITY);
-            }
-        }
-        accepted
+        let shrunk = self.shrinkage.as_ref().is_none_or(|Shrinkage { pi, z }| shrink(values, pi, z) == 0);
+        let divided = self.divisor.as_ref().is_none_or(|divisor| divide(values, divisor) == 0);
+        shrunk && divided
     }
+}
+
+/// Shrinks scores, and counts those out of range.
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn shrink(values: &mut [f64], pi: &[f64], z: &[f64]) -> u64 {
+    let mut refused = 0_u64;
+    for ((value, pi), z) in values.iter_mut().zip(pi).zip(z) {
+        let score = *value;
+        let masked = score == f64::NEG_INFINITY;
+        refused = refused.plus(!(masked | (0.0..=1.0).contains(&score)));
+        // This form gives pi exactly at Z = 0 or s = pi, and rounding keeps it monotone.
+        *value = if masked { score } else { pi + z * (score - pi) };
+    }
+    refused
+}
+
+/// Divides scores, and counts those out of range.
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn divide(values: &mut [f64], divisor: &[f64]) -> u64 {
+    let mut refused = 0_u64;
+    for (value, divisor) in values.iter_mut().zip(divisor) {
+        let masked = *value == f64::NEG_INFINITY;
+        let positive = *value >= 0.0;
+        *value /= divisor;
+        refused = refused.plus(!(masked | (positive & (*value < f64::INFINITY))));
+    }
+    refused
 }
 
 impl Shrinkage {
