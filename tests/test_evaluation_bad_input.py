@@ -112,6 +112,7 @@ REFUSED_LISTS = [
 
 REFUSED_TARGETS = [
     ("negative", changed(TARGETS, (1, 1), -1), GradeError, "grade -1 at row 1, item 1"),
+    ("integer", changed(TARGETS, (1, 1), -1).astype(np.int8), GradeError, "grade -1 at row 1, item 1"),
     ("NaN", changed(TARGETS, (1, 4), math.nan), GradeError, "grade nan at row 1, item 4"),
     ("infinite", changed(TARGETS, (0, 3), math.inf), GradeError, "grade inf at row 0, item 3"),
     ("strings", [["a"] * 5] * 2, InvalidTypeError, "targets has dtype"),

@@ -1,6 +1,8 @@
 """Runs against relevance judgements: every way to break ties, and what is refused."""
 
 import gzip
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise, permutations
 
@@ -13,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbound import RankedLists, errors, evaluate_ranked_predictions, evaluate_run
+from rankbound.evaluation.tables import read_table
 from rankbound.metrics import ERR, NDCG, RankingMetric
 from run_examples import METRICS, QRELS, RUN, same
 
@@ -339,3 +342,46 @@ def test_metrics_of_your_own_need_ranked_lists():
 
     with pytest.raises(errors.InvalidTypeError, match="evaluate_ranked_predictions"):
         evaluate_run(RUN, QRELS, metrics=Own())
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 9])
+def test_more_queries_than_a_worker_takes_at_once(num_threads):
+    n = 3000
+    queries = np.random.default_rng(0).permutation(n)
+    run = pd.DataFrame({"query": queries, "item": queries % 7, "score": 1.0})
+    qrels = pd.DataFrame(
+        {"query": np.arange(n), "item": np.where(np.arange(n) % 3 == 0, np.arange(n) % 7, 8), "grade": 1}
+    )
+    result = evaluate_run(run, qrels, metrics="recall@1", num_threads=num_threads)
+    assert result.per_user["recall@1"].tolist() == [float(query % 3 == 0) for query in range(n)]
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_a_thread_that_outlives_the_main_one_evaluates(num_threads):
+    code = f"""
+import threading, time
+def job():
+    threading.main_thread().join()
+    from rankbound import evaluate_run
+    result = evaluate_run({{"q": {{"d": 1.0}}}}, {{"q": {{"d": 1}}}}, metrics="recall@1", num_threads={num_threads})
+    print(result["recall@1"])
+threading.Thread(target=job).start()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("1.0\n", "")
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_what_stops_the_reading_of_the_run_is_raised_first(num_threads, monkeypatch):
+    def interrupted(*_, value, **_options):
+        if value == "score":
+            raise KeyboardInterrupt
+        return read_table(*_, value=value, **_options)
+
+    monkeypatch.setattr("rankbound.evaluation.run.read_table", interrupted)
+    twice = pd.DataFrame({"query": ["q", "q"], "item": ["d", "d"], "grade": [1, 1]})
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_run(RUN, twice, metrics="recall@1", num_threads=num_threads)
+    monkeypatch.undo()
+    with pytest.raises(errors.DuplicateItemError, match="qrels has item 'd' of query 'q' twice"):
+        evaluate_run(RUN, twice, metrics="recall@1", num_threads=num_threads)

@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -294,18 +295,8 @@ def _read(run: Any, qrels: Any, columns: Mapping[str, str], tie_break: str, num_
     judgements = read_table(qrels, value="relevance", columns=columns, name="qrels")
     if not len(judgements.queries):
         raise EmptyInputError("qrels has no rows: there is nothing to evaluate")
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        # Grouping needs nothing of the interpreter, while reading strings of Python needs it all the time.
-        grouped = pool.submit(
-            _core.group_qrels,
-            judgements.queries.core,
-            judgements.items.core,
-            judgements.values,
-            num_threads=num_threads,
-        )
-        if num_threads == 1:
-            wait([grouped])
-        retrieved = read_table(run, value=value, columns=columns, name="run")
+    grouped = _start_grouping(judgements, num_threads)
+    retrieved = read_table(run, value=value, columns=columns, name="run")
     # One of the tables may have the name that columns gives, the other a usual one.
     for field in ("query", "item"):
         if columns.get(field, "") not in ("", *retrieved.columns, *judgements.columns):
@@ -313,6 +304,30 @@ def _read(run: Any, qrels: Any, columns: Mapping[str, str], tie_break: str, num_
                 f"columns names {columns[field]!r} as the {field}, but neither run nor qrels has such a column"
             )
     return _Profiler(retrieved, judgements, grouped, tie_break=tie_break, num_threads=num_threads)
+
+
+def _start_grouping(judgements: Table, num_threads: int) -> "Future[_Grouped]":
+    """Group judgements while the caller goes on, if there may be two threads.
+
+    It needs nothing of the interpreter, while reading strings of Python needs it all the time. Nobody waits for the
+    thread but who asks for what it found, so that an interrupt is not held up.
+    """
+    found: Future[_Grouped] = Future()
+
+    def group(num_threads: int) -> None:
+        queries, items = judgements.queries.core, judgements.items.core
+        try:
+            found.set_result(_core.group_qrels(queries, items, judgements.values, num_threads=num_threads))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+            found.set_exception(error)
+            if isinstance(error, KeyboardInterrupt):
+                raise
+
+    if num_threads == 1:
+        group(1)
+    else:
+        Thread(target=group, args=(num_threads - 1,)).start()
+    return found
 
 
 @contextmanager

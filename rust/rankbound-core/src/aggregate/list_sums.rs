@@ -75,29 +75,15 @@ impl ListSums {
         Self { n_lists: 0, n_crossing: 0, of_values, variance: (!logarithms).then(Fixed::default) }
     }
 
-    /// Adds the values of lists, each with its place, that no tie can change.
-    ///
-    /// # Errors
-    /// [`Error::AccumulatorRange`] for a value that is too large; what came before it may be added.
+    /// Adds a list whose value no tie can change; none if it is too large.
     #[inline]
-    pub fn add_untied(&mut self, values: impl Iterator<Item = (usize, f64)>) -> Result<()> {
+    pub fn add(&mut self, value: f64) -> Option<()> {
         match &mut self.of_values {
-            Values::Plain(sums) => {
-                let mut sum = sums.untied;
-                for (position, value) in values {
-                    sum = sum.checked_add(value, "a metric", position)?;
-                    self.n_lists += 1;
-                }
-                sums.untied = sum;
-            }
-            Values::Logarithms(means) => {
-                for (_, value) in values {
-                    means.untied.add(value);
-                    self.n_lists += 1;
-                }
-            }
+            Values::Plain(sums) => sums.untied = sums.untied.plus(fixed(value)?)?,
+            Values::Logarithms(means) => means.untied.add(value),
         }
-        Ok(())
+        self.n_lists += 1;
+        Some(())
     }
 
     /// Adds a list with ties.
@@ -235,7 +221,7 @@ mod tests {
     fn stored_sums_come_back() {
         let mut all = [ListSums::new(false), ListSums::new(false), ListSums::new(true), ListSums::new(true)];
         for sums in &mut all[1..3] {
-            sums.add_untied([(0, -0.25)].into_iter()).unwrap();
+            sums.add(-0.25).unwrap();
             sums.add_tied(-814.3, -0.1, f64::NEG_INFINITY.max(-1e4), Some(0.01), true).unwrap();
         }
         all[0].add_tied(0.5, 1.0, 0.0, None, false).unwrap();
@@ -270,7 +256,7 @@ mod tests {
         let largest = VALUE_LIMIT * (1.0 - f64::EPSILON);
         let (mut untied, mut tied) = (ListSums::new(false), ListSums::new(false));
         for _ in 0..100 {
-            untied.add_untied([(0, largest)].into_iter()).unwrap();
+            untied.add(largest).unwrap();
             tied.add_tied(largest, largest, largest, Some(0.0), false).unwrap();
         }
         assert!(untied.clone().merge(&ListSums::new(false)).is_ok());
@@ -280,12 +266,7 @@ mod tests {
     #[test]
     fn values_that_do_not_fit_are_refused() {
         let mut sums = ListSums::new(false);
-        for value in [VALUE_LIMIT, f64::NAN] {
-            assert!(matches!(
-                sums.add_untied([(0, 0.5), (7, value)].into_iter()),
-                Err(Error::AccumulatorRange { name: "a metric", position: 7, .. })
-            ));
-            assert_eq!(sums.add_tied(value, value, value, None, false), None);
-        }
+        assert_eq!(sums.add(VALUE_LIMIT), None);
+        assert_eq!(sums.add(f64::NAN), None);
     }
 }

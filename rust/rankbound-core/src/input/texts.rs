@@ -128,13 +128,6 @@ impl Default for TextList {
 }
 
 impl TextList {
-    /// No text yet, with room for where so many start.
-    pub fn with_capacity(n_texts: usize) -> Self {
-        let mut list = Self::default();
-        list.starts.reserve_exact(n_texts);
-        list
-    }
-
     /// Adds a text.
     pub fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);

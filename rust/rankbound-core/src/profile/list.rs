@@ -214,13 +214,19 @@ impl Profiles {
         self.groups.reserve_exact(sum(|part| part.groups.len()));
         self.n_relevant.reserve_exact(sum(Self::len));
         self.relevant_ends.reserve_exact(sum(|part| part.relevant_ends.len()));
+        if let Some(grades) = &mut self.grades {
+            grades.reserve_exact(sum(|part| part.grades.as_ref().map_or(0, Vec::len)));
+        }
+        if let Some(items) = &mut self.items {
+            items.reserve_exact(sum(|part| part.items.as_ref().map_or(0, Vec::len)));
+        }
         for part in parts {
             self.append(part);
         }
     }
 
     /// Adds the lists of another collection behind these.
-    pub fn append(&mut self, mut other: Self) {
+    fn append(&mut self, mut other: Self) {
         let (groups, relevant) = (self.groups.len(), self.relevant_ends.last().copied().unwrap_or(0));
         self.ends.extend(other.ends.iter().map(|end| end + groups));
         self.relevant_ends.extend(other.relevant_ends.iter().map(|end| end + relevant));

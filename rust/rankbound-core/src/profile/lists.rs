@@ -1,6 +1,7 @@
 //! Ranked lists in, tie profiles out: where the relevant items stand in what was listed.
 
 use super::list::{Profiles, RelevantItem, TieGroup};
+use super::marks::{Bits, Mark, Marks, Numbers};
 use crate::error::{Error, Result};
 use crate::input::{Column, Targets, Values};
 use crate::kernel::column;
@@ -113,11 +114,8 @@ where
 
 /// Finds a list's relevant items among those listed, and items listed twice.
 pub(crate) struct Finder {
-    // Per item, what the last list with it has left: `relevant`, or `listed` by now. Marks below are of
-    // earlier lists, so nothing is cleared before the numbers run out.
-    marks: Vec<u16>,
-    relevant: u16,
-    listed: u16,
+    marks: AnyMarks,
+    n_items: usize,
     found: Vec<(TieGroup, RelevantItem)>,
     missing: Vec<RelevantItem>,
     // Place and item of the relevant ones that are listed, and the items of those that are not.
@@ -128,12 +126,20 @@ pub(crate) struct Finder {
     kept_scores: Vec<f64>,
 }
 
+enum AnyMarks {
+    Numbers(Numbers),
+    Bits(Bits),
+}
+
+/// Up to this many items numbers are faster than bits.
+const FEW_ITEMS: usize = 1 << 20;
+
 impl Finder {
     pub(crate) fn new(n_items: usize) -> Self {
+        let few = n_items <= FEW_ITEMS;
         Self {
-            marks: vec![0; n_items],
-            relevant: 0,
-            listed: 0,
+            marks: if few { AnyMarks::Numbers(Numbers::new(n_items)) } else { AnyMarks::Bits(Bits::new(n_items)) },
+            n_items,
             found: Vec::new(),
             missing: Vec::new(),
             positions: Vec::new(),
@@ -215,48 +221,24 @@ impl Finder {
         relevant: &[u32],
         keep_first: bool,
     ) -> Result<()> {
-        self.start_list();
-        let Self { marks, positions, absent, kept, .. } = self;
-        let n_items = marks.len();
-        for &item in relevant {
-            marks[item as usize] = self.relevant;
-        }
-        for (position, &item) in items.iter().enumerate() {
-            let code: i64 = item.into();
-            let known = u32::try_from(code).ok().and_then(|item| Some((item, marks.get_mut(item as usize)?)));
-            let Some((item, mark)) = known else {
-                return Err(Error::UnknownItem { list, position, item: code, n_items });
-            };
-            let before = std::mem::replace(mark, self.listed);
-            if before >= self.relevant {
-                if before == self.relevant {
-                    let place = if keep_first { kept.len() } else { position };
-                    positions.push((column(place), item));
-                } else if keep_first {
-                    continue;
-                } else {
-                    let first = items.iter().position(|&other| other.into() == code).unwrap_or(0);
-                    return Err(Error::DuplicateItem { list, item: code, first, second: position });
-                }
-            }
-            if keep_first {
-                kept.push(position);
-            }
-        }
-        absent.extend(relevant.iter().filter(|&&item| marks[item as usize] == self.relevant));
-        Ok(())
-    }
-
-    /// Forgets the list before.
-    fn start_list(&mut self) {
-        if self.listed >= u16::MAX - 1 {
-            self.marks.fill(0);
-            self.listed = 0;
-        }
-        (self.relevant, self.listed) = (self.listed + 1, self.listed + 2);
         self.positions.clear();
         self.absent.clear();
         self.kept.clear();
+        let Self { marks, n_items, positions, absent, kept, .. } = self;
+        let (n_items, places, kept) = (*n_items, (positions, absent), keep_first.then_some(kept));
+        let located = match marks {
+            AnyMarks::Numbers(marks) => locate(marks, items, relevant, places, kept),
+            AnyMarks::Bits(marks) => locate(marks, items, relevant, places, kept),
+        };
+        located.map_err(|position| {
+            let item: i64 = items[position].into();
+            if usize::try_from(item).is_ok_and(|item| item < n_items) {
+                let first = items.iter().position(|&other| other.into() == item).unwrap_or(0);
+                Error::DuplicateItem { list, item, first, second: position }
+            } else {
+                Error::UnknownItem { list, position, item, n_items }
+            }
+        })
     }
 
     /// Replaces the places found by the tie groups they lie in, and returns the last group.
@@ -278,6 +260,43 @@ impl Finder {
         }
         group
     }
+}
+
+/// Finds the places of the relevant items, rising, the relevant items that are not listed, and the
+/// positions that are `kept`, if items listed again are left out.
+///
+/// The position of the first item that is unknown, or, unless they are left out, listed again.
+fn locate<I: Copy + Into<i64>>(
+    marks: &mut impl Marks,
+    items: &[I],
+    relevant: &[u32],
+    (positions, absent): (&mut Vec<(u32, u32)>, &mut Vec<u32>),
+    mut kept: Option<&mut Vec<usize>>,
+) -> std::result::Result<(), usize> {
+    let number = |item: I| u32::try_from(item.into()).ok();
+    marks.start();
+    relevant.iter().for_each(|&item| marks.seek(item));
+    for (position, &item) in items.iter().enumerate() {
+        let Some((item, before)) = number(item).and_then(|item| Some((item, marks.list(item)?))) else {
+            return Err(position);
+        };
+        if before == Mark::Listed {
+            if kept.is_none() {
+                return Err(position);
+            }
+            continue;
+        }
+        if before == Mark::Relevant {
+            let place = kept.as_ref().map_or(position, |kept| kept.len());
+            positions.push((column(place), item));
+        }
+        if let Some(kept) = &mut kept {
+            kept.push(position);
+        }
+    }
+    absent.extend(relevant.iter().filter(|&&item| marks.mark(item) == Mark::Relevant));
+    marks.end(items.iter().filter_map(|&item| number(item)).chain(relevant.iter().copied()));
+    Ok(())
 }
 
 /// Puts the relevant items that may be in the last group, which may reach to the end of the
@@ -356,12 +375,17 @@ mod tests {
     }
 
     #[test]
-    fn lists_without_number_are_told_apart() {
-        let mut finder = Finder::new(3);
-        for list in 0..usize::from(u16::MAX) {
-            let item = i64::from(list % 2 == 1);
-            finder.find(list, &[2, item], &[0, 1], false).unwrap();
-            assert_eq!((finder.positions.len(), finder.absent.len()), (1, 1), "{list}");
+    fn large_catalogues_are_read_alike() {
+        for n_items in [9, FEW_ITEMS, FEW_ITEMS + 1] {
+            let mut finder = Finder::new(n_items);
+            finder.find(0, &[4, 2, 7], &[2, 8], false).unwrap();
+            assert_eq!((&finder.positions[..], &finder.absent[..]), (&[(1, 2)][..], &[8][..]));
+            finder.find(1, &[2, 2, 4], &[2, 4], true).unwrap();
+            assert_eq!((&finder.positions[..], &finder.kept[..]), (&[(0, 2), (1, 4)][..], &[0, 2][..]));
+            let last = i64::try_from(n_items).unwrap() - 1;
+            assert_eq!(finder.find(2, &[last, 0], &[], false), Ok(()));
+            let unknown = Error::UnknownItem { list: 3, position: 0, item: last + 1, n_items };
+            assert_eq!(finder.find(3, &[last + 1], &[], false), Err(unknown));
         }
     }
 

@@ -5,6 +5,7 @@
 mod embeddings;
 mod list;
 mod lists;
+mod marks;
 mod popularity;
 mod ranker;
 mod runs;

@@ -153,13 +153,10 @@ trait ListValue: Sync {
                 continue;
             }
             *value = self.expected(profile);
-            if has_ties && self.add_tied(*value, profile, sums, broken).is_none() {
-                return Err(Error::AccumulatorRange { name: "a metric", position: chunk.first + at, value: *value });
-            }
+            let added = if has_ties { self.add_tied(*value, profile, sums, broken) } else { sums.add(*value) };
+            added.ok_or(Error::AccumulatorRange { name: "a metric", position: chunk.first + at, value: *value })?;
         }
-        let untied = chunk.lists.iter().zip(values).enumerate();
-        let untied = untied.filter(|(_, ((profile, has_ties), _))| profile.n_relevant > 0 && !has_ties);
-        sums.add_untied(untied.map(|(at, (_, value))| (chunk.first + at, *value)))
+        Ok(())
     }
 
     /// Adds a list with ties to the sums; none if its value is too large.
