@@ -90,6 +90,20 @@ def test_values_are_the_evaluators_own():
     assert evaluator.compute().per_user["constant"].tolist() == [1, 1, 2, 2]
 
 
+@pytest.mark.parametrize("field", ["hits", "target_counts", "indices", "scores", "lengths"])
+def test_a_metric_of_your_own_cannot_change_what_others_read(field):
+    class Writer(Constant):
+        def update(self, batch):
+            getattr(batch if hasattr(batch, field) else batch.predictions, field)[0] = 0
+            return super().update(batch)
+
+    indices = np.array([[1, 2], [2, 0]])
+    lists = RankedLists(indices, scores=[[2.0, 1.0], [2.0, 1.0]], lengths=[2, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate_ranked_predictions(lists, [[0, 1, 0], [1, 0, 0]], metrics=Writer())
+    indices[0] = 0
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("required_k", 0), ("required_k", "x"), ("result_keys", "x"), ("result_keys", ())]
 )

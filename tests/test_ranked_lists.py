@@ -123,6 +123,9 @@ def test_lists_need_not_be_in_order_if_nobody_looks():
     assert result["recall@1"] == 0.5
     with pytest.raises(errors.UnknownLabelError):
         evaluate_ranked_predictions([[9]], TARGETS[:1], metrics="recall@1", validate_predictions=False)
+    lists = RankedLists([[0, 1]], scores=[[1.0, np.nan]])
+    with pytest.raises(errors.NonFiniteScoreError, match="list 0 has the score NaN at position 1"):
+        evaluate_ranked_predictions(lists, TARGETS[:1], metrics="recall@1", validate_predictions=False)
 
 
 class Hits(RankingMetric):

@@ -245,11 +245,15 @@ class ListCollector:
 
 
 def _ranking(lists: RankedLists, targets: Targets) -> Callable[[], RankingBatch]:
-    return lambda: RankingBatch(
-        predictions=lists,
-        hits=hits_of(lists, targets),
-        target_counts=targets.counts,
-    )
+    def batch() -> RankingBatch:
+        shown, hits, counts = lists.rows(0, len(lists)), hits_of(lists, targets), targets.counts
+        for array in (shown.indices, shown.scores, shown.lengths, hits, counts):
+            if array is not None:
+                # What one metric writes would be the caller's data, and the next metric's.
+                array.flags.writeable = False
+        return RankingBatch(predictions=shown, hits=hits, target_counts=counts)
+
+    return batch
 
 
 def hits_of(lists: RankedLists, targets: Targets) -> NDArray[np.bool_]:
@@ -302,7 +306,8 @@ def evaluate_ranked_predictions(
     sample_ids, slices, collect_per_user, per_user_dtype, metadata, num_threads
         As in :func:`rankbound.evaluate_scores`.
     validate_predictions : bool, default True
-        False trusts the order of the lists: it is not checked that scores fall. Items are checked in any case.
+        False trusts the order of the lists: it is not checked that scores fall. Items, and that scores are finite, are
+        checked in any case.
     debug : bool, default False
         Whether to add details of the first lists to the result, under ``"debug"``.
     debug_users : int, default 5

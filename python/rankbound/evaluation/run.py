@@ -318,7 +318,7 @@ def _start_grouping(judgements: Table, num_threads: int) -> "Future[_Grouped]":
         queries, items = judgements.queries.core, judgements.items.core
         try:
             found.set_result(_core.group_qrels(queries, items, judgements.values, num_threads=num_threads))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+        except BaseException as error:
             found.set_exception(error)
             if isinstance(error, KeyboardInterrupt):
                 raise

@@ -114,7 +114,17 @@ def _from_dicts(data: Mapping[Any, Any], value: str, name: str) -> Table:
     def where(row: int) -> str:
         return f"for item {item_ids.show(row)} of query {query_ids.show(row)}"
 
-    return Table(query_ids, item_ids, _numbers(_vector(numbers), value, name, where))
+    array = _vector(numbers)
+    if array.dtype.kind == "f":
+        # Beside a float they became floats.
+        for row, number in enumerate(numbers):
+            if type(number) is int and abs(number) > MAX_EXACT_INTEGER:
+                raise InvalidTypeError(
+                    f"{name} has {number} {where(row)}: integers beyond 2^53 merge as floats; rescale them"
+                )
+            if type(number) is bool and value != "relevance":
+                raise InvalidTypeError(f"{name} has {number} {where(row)}: a {value} is a number; convert it")
+    return Table(query_ids, item_ids, _numbers(array, value, name, where))
 
 
 def _vector(numbers: tuple[Any, ...]) -> NDArray[Any]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class RankingBatch:
     """What a metric of your own reads: a batch of ranked lists and where their relevant items stand.
 
+    Its arrays cannot be written to.
+
     Parameters
     ----------
     predictions : RankedLists

@@ -92,7 +92,7 @@ pub struct TopRules {
     pub as_listed: bool,
     /// Whether an item listed again is left out instead of refused.
     pub keep_first: bool,
-    /// Whether scores must be numbers that fall.
+    /// Whether it is checked that scores fall; that they are finite is checked in any case.
     pub check_scores: bool,
 }
 
@@ -135,9 +135,7 @@ impl ListReader {
             top.slots = top.members.len();
             return Ok(());
         };
-        if rules.check_scores {
-            check_scores(list, scores)?;
-        }
+        check_scores(list, scores, rules.check_scores)?;
         match kept {
             None => self.scores.extend_from_slice(scores),
             Some(kept) => self.scores.extend(kept.iter().map(|&at| scores[at])),

@@ -73,7 +73,7 @@ pub struct ListRules {
     pub cut_off: usize,
     /// Whether an item listed again is left out instead of refused.
     pub keep_first: bool,
-    /// Whether scores must be numbers that fall.
+    /// Whether it is checked that scores fall; that they are finite is checked in any case.
     pub check_scores: bool,
 }
 
@@ -175,9 +175,7 @@ impl Finder {
         };
         self.found.clear();
         self.found.extend(found.map(|(better, own)| (TieGroup { better, tied: 1, relevant: 1 }, own)));
-        if rules.check_scores {
-            check_scores(list, scores)?;
-        }
+        check_scores(list, scores, rules.check_scores)?;
         let n_listed = if rules.keep_first { self.kept.len() } else { items.len() };
         let last = self.tie(scores, n_listed);
         let open = last.tied > 1
@@ -327,16 +325,17 @@ pub(super) fn close_tie(
     found.extend(tied[..n_inside].iter().enumerate().map(place));
 }
 
-/// Refuses scores that are NaN or rise.
-pub(crate) fn check_scores(list: usize, scores: &[f64]) -> Result<()> {
+/// Refuses scores that are not finite, or, if they must fall, rise.
+pub(crate) fn check_scores(list: usize, scores: &[f64], fall: bool) -> Result<()> {
     let refuse = |position: usize, rule| Err(Error::ListScore { list, position, value: scores[position], rule });
     if let Some(position) = scores.iter().position(|score| !score.is_finite()) {
         return refuse(position, "be finite; end a list before items that are no candidates, with lengths=");
     }
-    if let Some(before) = scores.windows(2).position(|pair| pair[0] < pair[1]) {
-        return refuse(before + 1, "not rise from one item to the next; sort each list");
+    let rise = || scores.windows(2).position(|pair| pair[0] < pair[1]);
+    match fall.then(rise).flatten() {
+        Some(before) => refuse(before + 1, "not rise from one item to the next; sort each list"),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -422,5 +421,6 @@ mod tests {
         assert!(matches!(refused(&[1, 2], Some(&[1.0, f64::NAN])), Error::ListScore { position: 1, .. }));
         assert!(matches!(refused(&[1, 2], Some(&[1.0, -f64::INFINITY])), Error::ListScore { position: 1, .. }));
         assert!(matches!(refused(&[1, 2], Some(&[1.0, 2.0])), Error::ListScore { position: 1, .. }));
+        assert!(check_scores(0, &[1.0, 2.0], false).is_ok() && check_scores(0, &[1.0, f64::NAN], false).is_err());
     }
 }
