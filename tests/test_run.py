@@ -392,9 +392,10 @@ def test_what_stops_the_reading_of_the_run_is_raised_first(num_threads, monkeypa
     [
         ({"a": 2**53, "b": 2**53 + 1, "c": 0.5}, "run has 9007199254740993 for item 'b' of query 'q'"),
         ({"a": 0.5, "b": True}, "run has True for item 'b' of query 'q'"),
+        ({"a": 2, "b": True}, "run has True for item 'b' of query 'q'"),
     ],
 )
-def test_numbers_that_change_beside_floats_are_named(scores, part):
+def test_numbers_that_change_beside_others_are_named(scores, part):
     with pytest.raises(errors.InvalidTypeError, match=part):
         evaluate_run({"q": scores}, {"q": {"a": 1}}, metrics="mrr")
     assert evaluate_run({"q": {"a": 2**53, "b": 0.5}}, {"q": {"a": True, "b": 0.5}}, metrics="mrr")["mrr"] == 1

@@ -115,8 +115,8 @@ def _from_dicts(data: Mapping[Any, Any], value: str, name: str) -> Table:
         return f"for item {item_ids.show(row)} of query {query_ids.show(row)}"
 
     array = _vector(numbers)
-    if array.dtype.kind == "f":
-        # Beside a float they became floats.
+    if array.dtype.kind in "fiu":
+        # What they were does not show in the array: beside a float they became floats.
         for row, number in enumerate(numbers):
             if type(number) is int and abs(number) > MAX_EXACT_INTEGER:
                 raise InvalidTypeError(
